@@ -1,0 +1,176 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+
+type Json = Record<string, any>;
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const param = (name: string) => ({ $ref: `#/components/parameters/${name}` });
+
+/** Head of a noun's file: what the generator needs to write its create, read, update, delete and list. */
+interface Noun {
+  name: string;
+  collection: string;
+  scopes: ("account" | "org" | "project")[];
+  write: "admin" | "editor";
+  /** The object is handed to an agent, so a delete waits for the agent. */
+  delivered?: boolean;
+  cascade?: boolean;
+}
+
+/** Puts the files of `spec/` together into the one OpenAPI document. */
+export function buildDocument(specDir: string): Json {
+  const doc: Json = parse(readFileSync(join(specDir, "service.yaml"), "utf8"));
+  doc.paths = {};
+  doc.tags = [];
+  const files = readdirSync(specDir).filter((f) => f.endsWith(".yaml") && !["service.yaml", "codes.yaml"].includes(f));
+  for (const file of files.sort()) {
+    const part: Json = parse(readFileSync(join(specDir, file), "utf8"));
+    const tag = part.noun?.collection ?? file.replace(".yaml", "");
+    doc.tags.push({ name: tag });
+    Object.assign(doc.components.schemas, part.schemas);
+    if (part.noun) addNoun(doc, part.noun, tag);
+    for (const [path, methods] of Object.entries<Json>(part.paths ?? {})) {
+      for (const [method, short] of Object.entries<Json>(methods)) {
+        doc.paths[path] ??= {};
+        doc.paths[path][method] = expand(path, short, tag);
+      }
+    }
+  }
+  return doc;
+}
+
+function addNoun(doc: Json, noun: Noun, tag: string): void {
+  const { name, collection } = noun;
+  const plural = collection[0]!.toUpperCase() + collection.slice(1);
+  const schemas = doc.components.schemas;
+  schemas[`${name}Put`] = { type: "object", additionalProperties: false, required: ["spec"], properties: { spec: ref(`${name}Spec`) } };
+  schemas[`${name}Patch`] = {
+    type: "object",
+    description: "JSON merge patch (RFC 7396) of the object; null removes a field.",
+    additionalProperties: false,
+    required: ["spec"],
+    properties: { spec: { type: "object", additionalProperties: true } },
+  };
+  schemas[name] = {
+    type: "object",
+    additionalProperties: false,
+    required: ["id", "uid", "generation", "version", "createdAt", "updatedAt", "spec", "status"],
+    properties: {
+      id: ref("Label"),
+      org: ref("Label"),
+      project: ref("Label"),
+      uid: { type: "string" },
+      generation: { type: "integer", description: "Grows with every change of spec." },
+      version: { type: "string", description: "Grows with every change; also the `ETag`." },
+      createdAt: ref("Timestamp"),
+      updatedAt: ref("Timestamp"),
+      deletionRequestedAt: ref("Timestamp"),
+      spec: ref(`${name}Spec`),
+      status: ref(`${name}Status`),
+    },
+  };
+  schemas[`${name}List`] = {
+    type: "object",
+    additionalProperties: false,
+    required: ["items"],
+    properties: { items: { type: "array", items: ref(name) }, nextCursor: { type: "string" } },
+  };
+  const scope = [param("org"), param("project")].slice(0, noun.scopes.includes("project") ? 2 : noun.scopes.includes("org") ? 1 : 0);
+  const item = [param("id"), ...scope];
+  const etag = { ETag: { $ref: "#/components/headers/ETag" } };
+  const answer = (description: string, schema: string, headers?: Json) => ({
+    description,
+    ...(headers ? { headers } : {}),
+    content: { "application/json": { schema: ref(schema) } },
+  });
+  const problem = { "4XX": { $ref: "#/components/responses/Problem" } };
+  const body = (schema: string, type = "application/json") => ({ required: true, content: { [type]: { schema: ref(schema) } } });
+  const common = (operationId: string, summary: string, access: string) => ({
+    operationId,
+    summary,
+    tags: [tag],
+    "x-access": access,
+    "x-collection": collection,
+    "x-scopes": noun.scopes,
+  });
+  const deleteParameters: Json[] = [...item, param("ifMatch")];
+  if (noun.cascade)
+    deleteParameters.push({
+      name: "cascade",
+      in: "query",
+      description: "What becomes of the objects in the cluster.",
+      schema: { type: "string", enum: ["foreground", "background", "orphan"], default: "foreground" },
+    });
+  if (noun.delivered || collection === "agents")
+    deleteParameters.push({
+      name: "force",
+      in: "query",
+      description: "Forget the object without waiting for the agent; what is in the cluster stays.",
+      schema: { type: "boolean", default: false },
+    });
+  doc.paths[`/v1/${collection}`] = {
+    get: {
+      ...common(`list${plural}`, `List ${collection}`, "viewer"),
+      parameters: [...scope, param("limit"), param("cursor"), param("filter"), param("inherited")],
+      responses: { 200: answer("One page, ordered by scope and id.", `${name}List`), ...problem },
+    },
+  };
+  doc.paths[`/v1/${collection}/{id}`] = {
+    get: {
+      ...common(`get${name}`, `Get one ${name.toLowerCase()}`, "viewer"),
+      parameters: [...item, param("ifNoneMatch")],
+      responses: { 200: answer("The object.", name, etag), 304: { description: "Not changed." }, ...problem },
+    },
+    put: {
+      ...common(`put${name}`, `Create or replace one ${name.toLowerCase()}`, noun.write),
+      parameters: [...item, param("ifMatch"), param("ifNoneMatch")],
+      requestBody: body(`${name}Put`),
+      responses: { 200: answer("Replaced.", name, etag), 201: answer("Created.", name, etag), ...problem },
+    },
+    patch: {
+      ...common(`patch${name}`, `Change fields of one ${name.toLowerCase()}`, noun.write),
+      parameters: [...item, param("ifMatch")],
+      requestBody: body(`${name}Patch`, "application/merge-patch+json"),
+      responses: { 200: answer("Changed.", name, etag), ...problem },
+    },
+    delete: {
+      ...common(`delete${name}`, `Delete one ${name.toLowerCase()}`, noun.write),
+      parameters: deleteParameters,
+      responses: noun.delivered
+        ? { 202: answer("The agent deletes it; the object is gone once it has.", name), 204: { description: "Gone." }, ...problem }
+        : { 204: { description: "Gone." }, ...problem },
+    },
+  };
+}
+
+/** Writes out one operation given in the short form of the noun files. */
+function expand(path: string, short: Json, tag: string): Json {
+  const parameters: Json[] = [];
+  for (const [, name] of path.matchAll(/\{(\w+)\}/g)) {
+    if (name === "id") parameters.push(param("id"));
+    else parameters.push({ name, in: "path", required: true, schema: short.path?.[name!] ?? { type: "string", minLength: 1, maxLength: 64, pattern: "^[A-Za-z0-9_-]+$" } });
+  }
+  if (short.scoped) parameters.push(param("org"), param("project"));
+  if (short.paged) parameters.push(param("limit"), param("cursor"));
+  if (short.idempotent) parameters.push(param("idempotencyKey"));
+  for (const [name, { required, ...schema }] of Object.entries<Json>(short.query ?? {})) {
+    parameters.push({ name, in: "query", ...(required ? { required: true } : {}), schema });
+  }
+  const { status, type = "application/json", schema } = short.answer;
+  const content = status === 204 ? {} : { content: { [type]: { schema: schema ? ref(schema) : { type: "string" } } } };
+  const security = short["x-access"] === "public" ? [] : short["x-access"] === "worker" ? [{ workerSession: [] }] : undefined;
+  return {
+    operationId: short.operationId,
+    summary: short.summary,
+    tags: [tag],
+    "x-access": short["x-access"],
+    ...(security ? { security } : {}),
+    ...(parameters.length ? { parameters } : {}),
+    ...(short.body ? { requestBody: { required: short.bodyRequired ?? false, content: { "application/json": { schema: ref(short.body) } } } } : {}),
+    responses: {
+      [status]: { description: status === 204 ? "Done." : "The answer.", ...content },
+      "4XX": { $ref: "#/components/responses/Problem" },
+      ...(path === "/readyz" ? { 503: { description: "Not ready.", content: { "text/plain": { schema: { type: "string" } } } } } : {}),
+    },
+  };
+}

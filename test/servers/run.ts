@@ -1,0 +1,105 @@
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from "node:child_process";
+import { createServer } from "node:net";
+
+/** How a finished child ended; `run` throws instead when the code is not 0. */
+export interface Ran {
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  input?: string | Uint8Array;
+  /** A child that takes longer is killed and the call fails; default one minute. */
+  deadlineMs?: number;
+}
+
+/** Runs a program to its end, argument array only; the error carries what it said on stderr. */
+export function run(file: string, args: string[], options: RunOptions = {}): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      file,
+      args,
+      { cwd: options.cwd, env: options.env, timeout: options.deadlineMs ?? 60_000, killSignal: "SIGKILL", maxBuffer: 64 << 20 },
+      (error, stdout, stderr) => {
+        if (error) reject(new Error(`${file} ${args.join(" ")}: ${(stderr || stdout || error.message).trim()}`, { cause: error }));
+        else resolve({ stdout, stderr });
+      },
+    );
+    // A child that ends before it has read its input breaks the pipe; its exit code tells the story.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(options.input ?? "");
+  });
+}
+
+/** Waits until `check` gives something truthy; polls quickly because the servers here start in milliseconds. */
+export async function until<T>(
+  what: string,
+  check: () => Promise<T | undefined | false> | T | undefined | false,
+  deadlineMs = 10_000,
+): Promise<T> {
+  const end = Date.now() + deadlineMs;
+  for (let pause = 5; ; pause = Math.min(pause * 2, 100)) {
+    const value = await check();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`${what}: not within ${deadlineMs} ms`);
+    await new Promise((r) => setTimeout(r, pause));
+  }
+}
+
+/** A long-running child with the tail of what it said. */
+export interface Daemon {
+  child: ChildProcess;
+  /** The last 8 KiB of stdout and stderr together. */
+  said(): string;
+  /** Undefined while it runs. */
+  ended(): string | undefined;
+  /** Asks with `signal`, insists with SIGKILL after five seconds; resolves when it is gone. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Starts a server process; it is killed with this one at the latest when `stop` is called. */
+export function daemon(file: string, args: string[], options: SpawnOptions = {}): Daemon {
+  const child = spawn(file, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+  let tail = "";
+  const hear = (chunk: Buffer) => {
+    tail = (tail + chunk.toString()).slice(-8192);
+  };
+  child.stdout?.on("data", hear);
+  child.stderr?.on("data", hear);
+  let end: string | undefined;
+  const gone = new Promise<void>((resolve) => {
+    child.once("error", (error) => {
+      end = error.message;
+      resolve();
+    });
+    child.once("close", (code, signal) => {
+      end ??= `ended with ${signal ?? `code ${code}`}`;
+      resolve();
+    });
+  });
+  return {
+    child,
+    said: () => tail.trim(),
+    ended: () => end,
+    stop: async (signal = "SIGTERM") => {
+      if (end === undefined) child.kill(signal);
+      const insist = setTimeout(() => child.kill("SIGKILL"), 5000);
+      await gone;
+      clearTimeout(insist);
+    },
+  };
+}
+
+/** A port of 127.0.0.1 that was free a moment ago, for programs that cannot be given port 0. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
+    });
+  });
+}
