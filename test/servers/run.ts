@@ -1,5 +1,5 @@
-import { type ChildProcess, execFile, type SpawnOptions, spawn } from "node:child_process";
-import { createServer } from "node:net";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { connect, createServer } from "node:net";
 
 /** How a finished child ended; `run` throws instead when the code is not 0. */
 export interface Ran {
@@ -53,15 +53,30 @@ export interface Daemon {
   child: ChildProcess;
   /** The last 8 KiB of stdout and stderr together. */
   said(): string;
-  /** Undefined while it runs. */
+  /** Why it is gone; undefined while it runs. */
   ended(): string | undefined;
   /** Asks with `signal`, insists with SIGKILL after five seconds; resolves when it is gone. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a server process; it is killed with this one at the latest when `stop` is called. */
-export function daemon(file: string, args: string[], options: SpawnOptions = {}): Daemon {
-  const child = spawn(file, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+export interface DaemonOptions {
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** Run as this user, for servers that refuse root. */
+  user?: { uid: number; gid: number };
+  /** What the kernel sends it when this process dies without having called `stop`; default SIGKILL. */
+  deathSignal?: "KILL" | "TERM" | "INT";
+}
+
+/** Starts a server process that cannot outlive this one: setpriv(1) asks the kernel to end it with us. */
+export function daemon(file: string, args: string[], options: DaemonOptions = {}): Daemon {
+  const { user, deathSignal = "KILL", env, cwd } = options;
+  const who = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"] : [];
+  const child = spawn("setpriv", [`--pdeathsig=${deathSignal}`, ...who, "--", file, ...args], {
+    env,
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let tail = "";
   const hear = (chunk: Buffer) => {
     tail = (tail + chunk.toString()).slice(-8192);
@@ -74,7 +89,7 @@ export function daemon(file: string, args: string[], options: SpawnOptions = {})
       end = error.message;
       resolve();
     });
-    child.once("close", (code, signal) => {
+    child.once("exit", (code, signal) => {
       end ??= `ended with ${signal ?? `code ${code}`}`;
       resolve();
     });
@@ -90,6 +105,31 @@ export function daemon(file: string, args: string[], options: SpawnOptions = {})
       clearTimeout(insist);
     },
   };
+}
+
+/** Waits until a daemon answers; if it ends first, or the deadline passes, the error carries what it said. */
+export async function ready(name: string, server: Daemon, check: () => Promise<boolean>, deadlineMs = 15_000): Promise<void> {
+  const problem = (why: string) => new Error(`${name} ${why}; it said:\n${server.said()}`);
+  await until(
+    name,
+    async () => {
+      if (server.ended()) throw problem(server.ended() ?? "");
+      return check();
+    },
+    deadlineMs,
+  ).catch(async (error) => {
+    await server.stop("SIGKILL");
+    throw server.ended() && !/not within/.test(String(error)) ? error : problem(`was not ready within ${deadlineMs} ms`);
+  });
+}
+
+/** True when something accepts connections there. */
+export function accepts(where: { port: number; host?: string } | { path: string }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect("port" in where ? { host: "127.0.0.1", ...where } : where);
+    socket.once("connect", () => socket.destroy()).once("connect", () => resolve(true));
+    socket.once("error", () => resolve(false));
+  });
 }
 
 /** A port of 127.0.0.1 that was free a moment ago, for programs that cannot be given port 0. */
