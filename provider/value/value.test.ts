@@ -9,7 +9,7 @@ import { Decimal, Dynamic, Unknown, unknown, type Value } from "./value.ts";
 const row = object({ a: string, b: number });
 const of = (entries: Record<string, Value>): Value => new Map(Object.entries(entries));
 
-/** Bytes as core writes them (checked against a trace of Terraform 1.11.4), and the value they mean. */
+/** A value, and the bytes that mean it. */
 const codec: [name: string, type: Type, value: Value, hex: string][] = [
   ["null", string, null, "c0"],
   ["true", bool, true, "c3"],
@@ -27,7 +27,7 @@ const codec: [name: string, type: Type, value: Value, hex: string][] = [
   ["list", list(number), [1, 2], "920102"],
   ["set", set(string), ["a"], "91a161"],
   ["tuple", tuple([string, bool]), ["a", false], "92a161c2"],
-  ["map", map(bool), of({ __proto: true }), "81a75f5f70726f746fc3"],
+  ["map with a hostile key", map(bool), new Map([["__proto__", true]]), "81a95f5f70726f746f5f5fc3"],
   ["object, every attribute written", row, of({ a: "x", b: null }), "82a161a178a162c0"],
   ["dynamic", dynamic, new Dynamic(string, "a"), "92c40822737472696e6722a161"],
 ];
