@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { run } from "../servers/run.ts";
+import { cacheRoot, once } from "./cache.ts";
+import { type Progress, step } from "./progress.ts";
+import { type Recipe, recipes } from "./recipes.ts";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+
+/** Program name → path of the file to run. */
+export type Programs = Record<string, string>;
+
+/** The folder a recipe's programs are kept in: its name and the first 12 digits of the hash of go.mod followed by go.sum. */
+export function toolFolder(recipe: Pick<Recipe, "name">, root = cacheRoot(), sources = join(here, "tools")): string {
+  const hash = createHash("sha256");
+  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(sources, recipe.name, file)));
+  return join(root, "tools", `${recipe.name}-${hash.digest("hex").slice(0, 12)}`);
+}
+
+/** Builds what is missing of the named tools (all, when none is named) and tells where each program is. */
+export async function buildTools(progress: Progress, names?: string[]): Promise<Programs> {
+  const programs: Programs = {};
+  for (const recipe of recipes) {
+    if (names && !names.includes(recipe.name)) continue;
+    const dir = toolFolder(recipe);
+    const own = existsSync(join(dir, ".done")) ? undefined : await onPath(recipe);
+    if (own) {
+      progress(`${recipe.name}: using ${own}`);
+      for (const program of Object.keys(recipe.programs)) programs[program] = own;
+      continue;
+    }
+    await once(
+      dir,
+      () => step(progress, `building ${recipe.name} (about ${recipe.minutes} min)`, () => build(recipe, dir)),
+      () => progress(`waiting for ${recipe.name}, which another process builds`),
+    );
+    Object.assign(programs, locate(recipe, dir));
+  }
+  return programs;
+}
+
+/** Where the programs of a finished folder are, under the name go gave them. */
+export function locate(recipe: Recipe, dir: string, exists: (path: string) => boolean = existsSync): Programs {
+  return Object.fromEntries(
+    Object.entries(recipe.programs).map(([program, files]) => {
+      const found = files.map((file) => join(dir, file)).find(exists);
+      if (!found) throw new Error(`${dir} is marked done but has no ${program}: remove it and run again`);
+      return [program, found];
+    }),
+  );
+}
+
+/** Tools that are neither in the cache nor on PATH, which is what `go` is needed for. */
+export async function missingTools(names?: string[]): Promise<string[]> {
+  const missing = [];
+  for (const recipe of recipes) {
+    if (names && !names.includes(recipe.name)) continue;
+    if (!existsSync(join(toolFolder(recipe), ".done")) && !(await onPath(recipe))) missing.push(recipe.name);
+  }
+  return missing;
+}
+
+async function build(recipe: Recipe, dir: string): Promise<void> {
+  const flags = ["-p", "2", "-trimpath", "-ldflags", `-s -w ${recipe.ldflags}`.trim()];
+  await run("go", ["build", ...flags, "-o", `${dir}/`, ...recipe.packages], {
+    cwd: join(here, "tools", recipe.name),
+    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
+    deadlineMs: 60 * 60_000,
+  });
+}
+
+/** The machine's own program, when the recipe allows one and its version fits. */
+async function onPath(recipe: Recipe): Promise<string | undefined> {
+  if (!recipe.fits) return undefined;
+  const path = which(recipe.fits.program);
+  if (!path) return undefined;
+  const said = await run(path, recipe.fits.args, { deadlineMs: 10_000 }).catch(() => undefined);
+  return said && recipe.fits.version.test(said.stdout.trim()) ? path : undefined;
+}
+
+/** A program's path by PATH, or undefined. */
+export function which(program: string, path = process.env.PATH ?? ""): string | undefined {
+  // Sbin folders hold ip and sysctl, and are not on every user's PATH.
+  const folders = [...path.split(":"), "/usr/local/sbin", "/usr/sbin", "/sbin"].filter(Boolean);
+  return folders.map((folder) => join(folder, program)).find((file) => existsSync(file));
+}
