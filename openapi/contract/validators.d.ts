@@ -2,13 +2,24 @@
 import type { components } from "./types.ts";
 export interface Fault { instancePath: string; keyword: string; message?: string; params: Record<string, unknown> }
 export interface Validate<T> { (value: unknown): value is T; errors?: Fault[] | null }
+export const validateConnection: Validate<components["schemas"]["Connection"]>;
 export const validateAgentSpec: Validate<components["schemas"]["AgentSpec"]>;
+export const validateAgentStatus: Validate<components["schemas"]["AgentStatus"]>;
 export const validateApplicationSpec: Validate<components["schemas"]["ApplicationSpec"]>;
+export const validateApplicationStatus: Validate<components["schemas"]["ApplicationStatus"]>;
+export const validateManifests: Validate<components["schemas"]["Manifests"]>;
+export const validateDiff: Validate<components["schemas"]["Diff"]>;
 export const validateClusterSpec: Validate<components["schemas"]["ClusterSpec"]>;
+export const validateClusterStatus: Validate<components["schemas"]["ClusterStatus"]>;
 export const validateDelegateSpec: Validate<components["schemas"]["DelegateSpec"]>;
+export const validateDelegateStatus: Validate<components["schemas"]["DelegateStatus"]>;
 export const validateOrganizationSpec: Validate<components["schemas"]["OrganizationSpec"]>;
+export const validateOrganizationStatus: Validate<components["schemas"]["OrganizationStatus"]>;
 export const validateProjectSpec: Validate<components["schemas"]["ProjectSpec"]>;
+export const validateProjectStatus: Validate<components["schemas"]["ProjectStatus"]>;
 export const validateRepositorySpec: Validate<components["schemas"]["RepositorySpec"]>;
+export const validateRepositoryStatus: Validate<components["schemas"]["RepositoryStatus"]>;
+export const validateRefs: Validate<components["schemas"]["Refs"]>;
 export const validateTaskParamsGitClone: Validate<components["schemas"]["TaskParamsGitClone"]>;
 export const validateTaskParamsShellRun: Validate<components["schemas"]["TaskParamsShellRun"]>;
 export const validateWorkerObject: Validate<components["schemas"]["WorkerObject"]>;

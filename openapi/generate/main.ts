@@ -54,9 +54,9 @@ function codesTable(): string {
   return ["export const codes = {", ...rows, "} as const;", "export type ProblemCode = keyof typeof codes;", ""].join("\n");
 }
 
-/** Stand-alone validators for what does not pass through the API's own validation: signed bodies, task parameters, files of the command line. */
+/** Stand-alone validators for what does not pass through the API's own validation: signed bodies, task parameters, what workers report, files of the command line. */
 async function writeValidators(): Promise<void> {
-  const names = Object.keys(doc.components.schemas).filter((n) => /^(WorkerObject|WorkerTask|TaskParams.*|.*Spec)$/.test(n));
+  const names = Object.keys(doc.components.schemas).filter((n) => /^(WorkerObject|WorkerTask|TaskParams.*|.*Spec|.*Status|Refs|Manifests|Diff|Connection)$/.test(n));
   const ajv = new Ajv2020({ strict: false, allErrors: true, code: { source: true, esm: true }, validateFormats: false });
   ajv.addSchema({ $id: "contract", components: doc.components } as never);
   const refs: Record<string, string> = {};
