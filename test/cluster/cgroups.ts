@@ -38,7 +38,9 @@ export function makeGroup(name: string, root = ROOT): void {
 
 /** Removes the group and those below it, once the kernel has let go of the processes in them. */
 export async function removeGroup(name: string, root = ROOT): Promise<void> {
-  for (const folder of groupFolders(name, root)) await until(`removing ${folder}`, () => removeTree(folder), 10_000);
+  // Where both hierarchies are mounted, runc makes the group in the unified one too.
+  for (const folder of [...groupFolders(name, root), join(root, "unified", name)])
+    await until(`removing ${folder}`, () => removeTree(folder), 10_000);
 }
 
 function removeTree(folder: string): boolean {

@@ -31,8 +31,8 @@ export function configFiles(plan: Plan): Record<string, string> {
       clientConnection: { kubeconfig: `${plan.dir}/pki/admin.kubeconfig` },
       // Connection tracking limits belong to the machine, not to a namespace of it.
       conntrack: { maxPerCore: 0 },
-      // Services follow their endpoints within this time; the default of a second is for clusters of thousands.
-      nftables: { minSyncPeriod: "0s", syncPeriod: "30s" },
+      // Services follow their endpoints within this time; the default of a second (which 0 means too) is for large clusters.
+      nftables: { minSyncPeriod: "20ms", syncPeriod: "30s" },
     }),
     Corefile: corefile(plan),
     // Pods with `dnsPolicy: Default` get this one; the machine's own resolver cannot be reached from here.
@@ -114,24 +114,24 @@ function kubelet({ dir, cgroup }: Plan): unknown {
   };
 }
 
-/** Names of the host's servers come from a file that `expose` rewrites; all other names do not exist, at once. */
+/**
+ * Names of the host's servers come from a file that `expose` rewrites. The Kubernetes plugin also has the root zone, for which
+ * it knows nothing: so all other names do not exist, at once, where no plugin at all would mean "try again".
+ */
 function corefile({ dir }: Plan): string {
-  return `cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {
+  return `.:53 {
   bind ${network.node} 127.0.0.1
   errors
-  kubernetes cluster.local in-addr.arpa ip6.arpa {
-    kubeconfig ${dir}/pki/admin.kubeconfig
-    ttl 2
-  }
   ready 127.0.0.1:8181
-}
-.:53 {
-  bind ${network.node} 127.0.0.1
-  errors
   hosts ${dir}/hosts {
     ttl 2
     reload 100ms
     no_reverse
+    fallthrough
+  }
+  kubernetes cluster.local in-addr.arpa ip6.arpa . {
+    kubeconfig ${dir}/pki/admin.kubeconfig
+    ttl 2
   }
 }
 `;

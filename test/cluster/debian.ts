@@ -19,6 +19,9 @@ export interface Unpacked {
 /** What a node is run with beside Kubernetes itself. */
 export const nodePackages = ["containerd", "runc", "containernetworking-plugins", "nftables"];
 
+/** What the base image takes from Debian where the machine has no Redis or ssh of its own. */
+export const basePackages = ["redis-server", "redis-tools", "openssh-client"];
+
 /** Downloads the packages, and those of their dependencies that this machine lacks, and unpacks them into the cache. */
 export async function unpack(name: string, packages: string[], progress: Progress): Promise<Unpacked> {
   if (!which("apt-get") || !which("dpkg")) throw new Error(`${name} comes from Debian packages: apt-get and dpkg are needed`);
@@ -29,12 +32,12 @@ export async function unpack(name: string, packages: string[], progress: Progres
     .slice(0, 12);
   const dir = join(cacheRoot(), "debian", `${name}-${key}`);
   await once(dir, () => step(progress, `downloading ${packages.join(", ")} from Debian`, () => fetchInto(dir, packages)));
-  const folders = async (...under: string[]) => under.map((folder) => join(dir, folder)).filter((folder) => existsSync(folder));
+  const folders = (...under: string[]) => under.map((folder) => join(dir, folder)).filter((folder) => existsSync(folder));
   const arch = (await readdir(join(dir, "usr/lib")).catch(() => [])).filter((folder) => folder.endsWith("-linux-gnu"));
   return {
     dir,
-    path: await folders("usr/bin", "usr/sbin", "bin", "sbin"),
-    libraries: await folders(...arch.map((folder) => `usr/lib/${folder}`), ...arch.map((folder) => `lib/${folder}`)),
+    path: folders("usr/bin", "usr/sbin", "bin", "sbin"),
+    libraries: folders(...arch.map((folder) => `usr/lib/${folder}`), ...arch.map((folder) => `lib/${folder}`)),
   };
 }
 

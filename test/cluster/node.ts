@@ -11,8 +11,9 @@ import { makeCertificates, writeKubeconfig } from "./certificates.ts";
 import { makeGroup, removeGroup } from "./cgroups.ts";
 import { checkNode, checkTools, type Lack, lackLines } from "./checks.ts";
 import { configFiles } from "./config.ts";
+import { importLayout } from "./containerd.ts";
 import { nodePackages, unpack } from "./debian.ts";
-import { buildPauseImage } from "./image.ts";
+import { buildPauseImage, type Image } from "./image.ts";
 import { network } from "./network.ts";
 import type { Running } from "./outside.ts";
 import type { Plan, Status } from "./plan.ts";
@@ -46,8 +47,8 @@ export interface ClusterNode {
   forwardToHost(port: number, host?: string): Promise<number>;
   /** The same for a Service by name. */
   forwardService(namespace: string, service: string, port: number): Promise<number>;
-  /** Brings an image tar into the node; pods need `imagePullPolicy: IfNotPresent`. */
-  importImage(tar: string): Promise<void>;
+  /** Brings an image into the node, also while pods run; they need `imagePullPolicy: IfNotPresent`. */
+  importImage(image: Image): Promise<void>;
   status(): Status;
   /** Ends it and removes everything it made. */
   stop(): Promise<void>;
@@ -58,8 +59,8 @@ export interface NodeOptions {
   /** Its folder, made and removed by the node; at most 80 characters. */
   dir: string;
   progress?: Progress;
-  /** Image tars to import while it starts. */
-  images?: string[];
+  /** Images to import while it starts. */
+  images?: Image[];
 }
 
 /** The machine cannot run a node; nothing has been changed. */
@@ -76,7 +77,7 @@ export async function startNode(options: NodeOptions): Promise<ClusterNode> {
   const found = findNode(dir);
   if (found) {
     progress(`node ${name}: reusing the one that runs`);
-    for (const tar of images) await found.importImage(tar);
+    for (const image of images) await found.importImage(image);
     return found;
   }
   const lacks = [...(await checkNode()), ...(await checkTools(nodeTools))];
@@ -162,11 +163,7 @@ function handle(dir: string, running: Running): ClusterNode {
       const address = await kubectl(["-n", namespace, "get", "service", service, "-o", "jsonpath={.spec.clusterIP}"]);
       return forwardToHost(port, address.trim());
     },
-    importImage: async (tar) => {
-      const { path } = plan();
-      const ctr = path.map((folder) => join(folder, "ctr")).find((file) => existsSync(file)) ?? "ctr";
-      await run(ctr, ["-a", join(dir, "containerd.sock"), "-n", "k8s.io", "images", "import", "--", tar], { deadlineMs: 300_000 });
-    },
+    importImage: ({ layout }) => importLayout(plan(), layout),
     status: () => readStatus(dir),
     stop: () => stopNode(dir),
   };
@@ -204,7 +201,7 @@ const logs = (dir: string) =>
     .join("\n");
 const read = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : "");
 
-async function importAll(node: ClusterNode, tars: string[], progress: Progress): Promise<void> {
+async function importAll(node: ClusterNode, images: Image[], progress: Progress): Promise<void> {
   await until(
     "containerd",
     () => {
@@ -214,8 +211,8 @@ async function importAll(node: ClusterNode, tars: string[], progress: Progress):
     },
     READY_MS,
   );
-  await step(progress, `imported ${tars.length} images`, async () => {
-    for (const tar of tars) await node.importImage(tar);
+  await step(progress, `imported ${images.length} images`, async () => {
+    for (const image of images) await node.importImage(image);
   });
 }
 

@@ -3,6 +3,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { chmod, copyFile, cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { run } from "../servers/run.ts";
+import type { Unpacked } from "./debian.ts";
 import { type Programs, which } from "./tools.ts";
 
 /** Raise it when the way of filling changes, so that old bases are not used again. */
@@ -20,14 +21,17 @@ const GIT_PARTS = ["git-remote-http", "git-sh-setup", "git-sh-i18n", "git-submod
 /** Libraries which glibc opens by name to look up hosts and users; ldd does not show them. */
 const NAME_SERVICE = ["libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2"];
 
+/** Programs that not every machine has; their packages stand in. */
+export const FROM_DEBIAN = ["redis-server", "ssh"];
+
 /** A base file system: its key, which changes with any file it is made of, and how to make it. */
 export interface Base {
   key: string;
   fill(root: string): Promise<void>;
 }
 
-/** Collects what the base consists of: programs of this machine with the libraries they need, wherever they are here. */
-export async function makeBase(programs: Programs): Promise<Base> {
+/** Collects what the base consists of: programs of this machine, or of unpacked packages, with the libraries they need. */
+export async function makeBase(programs: Programs, packages: Unpacked[] = []): Promise<Base> {
   const gitParts = (await run("git", ["--exec-path"])).stdout.trim();
   const wanted: Record<string, string> = { "usr/bin/node": process.execPath };
   const add = (to: string, from: string | undefined, needed = true) => {
@@ -37,8 +41,8 @@ export async function makeBase(programs: Programs): Promise<Base> {
   add("usr/bin/helm", programs.helm);
   add("usr/bin/kustomize", programs.kustomize);
   add("usr/bin/git", which("git"));
-  add("usr/bin/ssh", which("ssh"));
-  add("usr/bin/redis-server", programs["redis-server"] ?? which("redis-server"));
+  const path = packages.flatMap((unpacked) => unpacked.path).join(":");
+  for (const program of FROM_DEBIAN) add(`usr/bin/${program}`, which(program) ?? which(program, path));
   add("usr/bin/sh", which("dash") ?? which("sh"));
   for (const program of SHELL) add(`usr/bin/${program}`, which(program), false);
   for (const part of GIT_PARTS) add(`usr/lib/git-core/${part}`, join(gitParts, part), part === "git-remote-http");
@@ -46,7 +50,7 @@ export async function makeBase(programs: Programs): Promise<Base> {
 
   const files = new Map(Object.entries(wanted));
   for (const [to, from] of Object.entries(wanted))
-    if (!to.startsWith("etc/")) for (const library of await libraries(from)) files.set(merged(library), library);
+    if (!to.startsWith("etc/")) for (const library of await libraries(from, packages)) files.set(merged(outOf(packages, library)), library);
   const system = [...files.values()].find((file) => /\/libc\.so\.6$/.test(file));
   for (const name of NAME_SERVICE) {
     const file = system && join(dirname(system), name);
@@ -62,14 +66,19 @@ export async function makeBase(programs: Programs): Promise<Base> {
 }
 
 /** Paths of the shared libraries a program loads; none for a static one or a script. */
-async function libraries(file: string): Promise<string[]> {
+async function libraries(file: string, packages: Unpacked[]): Promise<string[]> {
+  const env = { ...process.env, LD_LIBRARY_PATH: packages.flatMap((unpacked) => unpacked.libraries).join(":") };
   return loaded(
-    await run("ldd", [file]).then(
+    await run("ldd", [file], { env }).then(
       ({ stdout }) => stdout,
       () => "",
     ),
   );
 }
+
+/** The path a file would have if its package were installed. */
+const outOf = (packages: Unpacked[], file: string) =>
+  packages.reduce((path, { dir }) => (path.startsWith(`${dir}/`) ? path.slice(dir.length) : path), file);
 
 /** Absolute paths in what ldd says. */
 export function loaded(ldd: string): string[] {
