@@ -1,0 +1,72 @@
+import { Diagnostics, reason } from "../schema/diagnostics.ts";
+import { blank } from "../schema/plan.ts";
+import type { ValueMap } from "../value/value.ts";
+import type { Log } from "./log.ts";
+import type { Context, DataSource, EphemeralResource, Lazy, Provider, ProviderFunction, Resource } from "./provider.ts";
+
+/** One connection of Terraform: one configured instance of the provider. Aliases never share anything. */
+export class Session {
+  readonly provider: Provider;
+  readonly log: Log;
+  readonly #stop = new AbortController();
+  #config: ValueMap | undefined;
+  #terraformVersion = "";
+  #client: Promise<unknown> | undefined;
+
+  constructor(provider: Provider, log: Log) {
+    this.provider = provider;
+    this.log = log;
+  }
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+  stop(why: string): void {
+    this.#stop.abort(new Error(why));
+  }
+  configure(config: ValueMap, terraformVersion: string): void {
+    this.#config = config;
+    this.#terraformVersion = terraformVersion;
+    this.#client = undefined;
+  }
+  context(diagnostics: Diagnostics): Context<unknown> {
+    return { signal: this.signal, log: this.log, diagnostics, client: () => this.#open() };
+  }
+  /** The client is made when first needed; a failed attempt is not kept. */
+  #open(): Promise<unknown> {
+    if (!this.#client) {
+      const config = this.#config ?? blank(this.provider.schema.attributes);
+      const context = { terraformVersion: this.#terraformVersion, log: this.log, signal: this.signal };
+      const made = (async () => this.provider.configure(config, context))();
+      made.catch(() => {
+        if (this.#client === made) this.#client = undefined;
+      });
+      this.#client = made;
+    }
+    return this.#client;
+  }
+
+  resource(name: string | undefined): Promise<Resource> {
+    return this.#part(this.provider.resources, "resource", name);
+  }
+  dataSource(name: string | undefined): Promise<DataSource> {
+    return this.#part(this.provider.dataSources, "data source", name);
+  }
+  ephemeral(name: string | undefined): Promise<EphemeralResource> {
+    return this.#part(this.provider.ephemeralResources, "ephemeral resource", name);
+  }
+  function(name: string | undefined): Promise<ProviderFunction> {
+    return this.#part(this.provider.functions, "function", name);
+  }
+  async #part<T>(parts: Readonly<Record<string, Lazy<T>>>, kind: string, name: string | undefined): Promise<T> {
+    if (name === undefined || !Object.hasOwn(parts, name)) throw new Error(`this provider has no ${kind} ${name}`);
+    return parts[name]!();
+  }
+}
+
+/** Turns what a handler threw into a diagnostic, with the stack in the log only. */
+export function caught(error: unknown, subject: string, log: Log, diagnostics: Diagnostics): void {
+  log("error", `${subject}: ${reason(error)}`, { stack: error instanceof Error ? error.stack : undefined });
+  diagnostics.error(`${subject} failed`, reason(error));
+}
+
+export { Diagnostics };

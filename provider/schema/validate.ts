@@ -1,0 +1,127 @@
+import { canonical, whollyKnown } from "../value/equal.ts";
+import { parseJson } from "../value/json.ts";
+import { compare, type Numeric, print as printNumber } from "../value/number.ts";
+import { attr, index, key, type Path, root } from "../value/path.ts";
+import { Decimal, isMap, Unknown, type Value } from "../value/value.ts";
+import type { Attribute, Attributes, Rules, Schema } from "./attribute.ts";
+import type { Diagnostics } from "./diagnostics.ts";
+import { parseDuration } from "./duration.ts";
+import { planObject } from "./plan.ts";
+import { objectOf } from "./type.ts";
+
+/** Checks a configuration against the rules of its schema, with the path of each fault. Unknown parts are left for later. */
+export function validate(schema: Schema, config: Value, diagnostics: Diagnostics, allow: { writeOnly: boolean }): void {
+  validateObject(schema.attributes, config, root, diagnostics, allow);
+}
+
+function validateObject(attributes: Attributes, config: Value, path: Path, diagnostics: Diagnostics, allow: { writeOnly: boolean }): void {
+  if (!isMap(config)) return;
+  for (const [name, a] of Object.entries(attributes)) {
+    const value = config.get(name) ?? null;
+    const here = attr(path, name);
+    // Core itself asks for the required ones.
+    if (value === null) continue;
+    if (a.writeOnly && !allow.writeOnly)
+      diagnostics.error(
+        "Write-only arguments need Terraform 1.11",
+        `\`${name}\` is never stored, which this version of Terraform cannot do. Use Terraform 1.11 or OpenTofu 1.11, or newer.`,
+        here,
+      );
+    validateAttribute(a, value, here, diagnostics, allow);
+  }
+}
+
+function validateAttribute(a: Attribute, value: Value, path: Path, diagnostics: Diagnostics, allow: { writeOnly: boolean }): void {
+  if (value === null || value instanceof Unknown) return;
+  if (a.rules) {
+    // Elements of a set have no path of their own.
+    const isSet = a.nesting === "set" || (Array.isArray(a.type) && a.type[0] === "set");
+    checkRules(a.rules, value, path, diagnostics, a.sensitive === true, isSet);
+  }
+  if (!a.attributes) return;
+  if (a.nesting === "set") distinct(a.attributes, value as Value[], path, diagnostics);
+  if (a.nesting === "single") validateObject(a.attributes, value, path, diagnostics, allow);
+  else if (isMap(value)) for (const [k, v] of value) validateElement(a.attributes, v, key(path, k), diagnostics, allow);
+  else
+    for (const [i, v] of (value as Value[]).entries())
+      validateElement(a.attributes, v, a.nesting === "set" ? path : index(path, i), diagnostics, allow);
+}
+
+/**
+ * Two elements of a set that differ only in a default written out would become one, which Terraform takes for a defect. Said here, it is
+ * the user's to mend.
+ */
+function distinct(attributes: Attributes, elements: Value[], path: Path, diagnostics: Diagnostics): void {
+  const seen = new Set<string>();
+  for (const element of elements) {
+    if (!isMap(element) || !whollyKnown(element)) continue;
+    const identity = canonical(objectOf(attributes), planObject(attributes, element, undefined, false));
+    if (seen.has(identity)) diagnostics.error("Duplicate element", "Two elements of this set are the same.", path);
+    seen.add(identity);
+  }
+}
+
+function validateElement(attributes: Attributes, value: Value, path: Path, diagnostics: Diagnostics, allow: { writeOnly: boolean }): void {
+  if (value === null) diagnostics.error("Missing element", "Elements of this attribute cannot be null.", path);
+  else validateObject(attributes, value, path, diagnostics, allow);
+}
+
+/** Checks one value. `hide` keeps the value itself out of the message. */
+export function checkRules(rules: Rules, value: Value, path: Path, diagnostics: Diagnostics, hide: boolean, isSet = false): void {
+  if (value === null || value instanceof Unknown) return;
+  const fault = (wanted: string, got: string) => diagnostics.error("Invalid value", `${wanted}${hide ? "" : `, got ${got}`}.`, path);
+  if (typeof value === "string") checkText(rules, value, fault);
+  else if (typeof value === "number" || typeof value === "bigint" || value instanceof Decimal) checkNumber(rules, value, fault);
+  else if (Array.isArray(value) || isMap(value)) {
+    const size = isMap(value) ? value.size : value.length;
+    if (rules.minItems !== undefined && size < rules.minItems) fault(`At least ${rules.minItems} elements are wanted`, String(size));
+    if (rules.maxItems !== undefined && size > rules.maxItems) fault(`At most ${rules.maxItems} elements are allowed`, String(size));
+    const { each } = rules;
+    if (!each) return;
+    if (isMap(value)) for (const [k, v] of value) checkRules(each, v, key(path, k), diagnostics, hide);
+    else for (const [i, v] of value.entries()) checkRules(each, v, isSet ? path : index(path, i), diagnostics, hide);
+  }
+}
+
+const patterns = new Map<string, RegExp>();
+function pattern(source: string): RegExp {
+  let found = patterns.get(source);
+  if (!found) {
+    found = new RegExp(source, "u");
+    patterns.set(source, found);
+  }
+  return found;
+}
+
+function checkText(rules: Rules, value: string, fault: (wanted: string, got: string) => void): void {
+  const shown = JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);
+  const length = [...value].length;
+  if (rules.enum && !rules.enum.includes(value)) {
+    fault(`One of ${rules.enum.map((v) => JSON.stringify(v)).join(", ")} is wanted`, shown);
+    return;
+  }
+  if (rules.minLength !== undefined && length < rules.minLength) fault(`At least ${rules.minLength} characters are wanted`, `${length}`);
+  if (rules.maxLength !== undefined && length > rules.maxLength) {
+    // A pattern is not tried on a text that is too long anyway.
+    fault(`At most ${rules.maxLength} characters are allowed`, `${length}`);
+    return;
+  }
+  if (rules.pattern !== undefined && !pattern(rules.pattern).test(value)) fault(`The text must match \`${rules.pattern}\``, shown);
+  if (rules.duration && parseDuration(value) === undefined) fault("A duration such as `90s`, `10m` or `1h30m` is wanted", shown);
+  if (rules.json) {
+    try {
+      const json = parseJson(value);
+      if (rules.json === "object" && (typeof json !== "object" || json === null || Array.isArray(json)))
+        fault("A JSON object is wanted, as `jsonencode({...})` gives", shown);
+    } catch {
+      fault("The text must be JSON, as `jsonencode(...)` gives", shown);
+    }
+  }
+}
+
+function checkNumber(rules: Rules, value: Numeric, fault: (wanted: string, got: string) => void): void {
+  const shown = printNumber(value);
+  if (rules.integer && shown.includes(".")) fault("A whole number is wanted", shown);
+  if (rules.minimum !== undefined && compare(value, rules.minimum) < 0) fault(`At least ${rules.minimum} is wanted`, shown);
+  if (rules.maximum !== undefined && compare(value, rules.maximum) > 0) fault(`At most ${rules.maximum} is allowed`, shown);
+}
