@@ -1,0 +1,90 @@
+import { type Command, Option } from "commander";
+import type { Schemas } from "../../openapi/client.ts";
+import { showAge } from "../base/duration.ts";
+import { usage } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { verb } from "./session.ts";
+import { field, plainColumn, say, show, showAs, stateColumn } from "./show.ts";
+
+/** `outpost apikey …` and `outpost audit`. */
+export function adminVerbs(root: Command, io: Io): void {
+  const apikey = root.command("apikey").summary("API keys of a scope");
+  apikey
+    .command("create <id>")
+    .summary("make a key; it is shown once")
+    .addOption(new Option("--role <role>", "what it may do").choices(["admin", "editor", "viewer"]).makeOptionMandatory())
+    .option("--expires-in <duration>", "how long it works")
+    .action(
+      verb(io, async (s, id: string, flags: { role: string; expiresIn?: string }) => {
+        const key = await (await s.api()).call<Schemas["ApiKey"]>("createApiKey", { body: { id, ...flags } });
+        if (s.format === "name") return s.io.out.write(`${key.id}\n`);
+        showAs(s, key, () => key.key ?? "");
+        say(s, s.e.dim(`keep it: it cannot be shown again${key.expiresAt ? `; valid until ${key.expiresAt}` : ""}`));
+      }),
+    );
+  apikey
+    .command("list")
+    .alias("ls")
+    .summary("list them; the keys themselves are not stored")
+    .action(
+      verb(io, async (s) => {
+        const { items } = await (await s.api()).call<Schemas["ApiKeyList"]>("listApiKeys");
+        show(
+          s,
+          items,
+          [
+            { head: "ID", text: (o, c) => c.bold(field(o, "id")) },
+            plainColumn("ROLE", "role"),
+            { head: "SCOPE", text: (o) => [o.org, o.project].filter(Boolean).join("/") || "account" },
+            { head: "AGE", text: (o) => showAge(o.createdAt) },
+            { head: "EXPIRES", text: (o) => field(o, "expiresAt") || "never" },
+          ],
+          { empty: "no API keys" },
+        );
+      }),
+    );
+  apikey
+    .command("delete <id>")
+    .alias("rm")
+    .summary("revoke one at once")
+    .action(
+      verb(io, async (s, id: string) => {
+        await (await s.api()).call("deleteApiKey", { path: { id } });
+        say(s, `${s.e.green("✓")} apikey ${s.e.bold(id)} deleted`);
+      }),
+    );
+
+  root
+    .command("audit")
+    .summary("who changed what, newest first")
+    .option("--limit <n>", "at most so many", "50")
+    .action(
+      verb(io, async (s, flags: { limit: string }) => {
+        const limit = Number(flags.limit);
+        if (!(limit >= 1)) throw usage(`--limit takes a number from 1, not ${JSON.stringify(flags.limit)}`);
+        const api = await s.api();
+        const items: Schemas["AuditEntry"][] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await api.call<Schemas["AuditList"]>("listAudit", { query: { cursor, limit: Math.min(500, limit - items.length) } });
+          items.push(...page.items);
+          cursor = page.nextCursor;
+        } while (cursor && items.length < limit);
+        show(
+          s,
+          items,
+          [
+            { head: "AT", text: (o) => o.at },
+            { head: "ACTOR", text: (o, c) => c.bold(field(o, "actor")) },
+            plainColumn("OPERATION", "operation"),
+            { head: "TARGET", text: (o) => [field(o, "org"), field(o, "project"), field(o, "target")].filter(Boolean).join("/") },
+            stateColumn("OUTCOME", "outcome"),
+            plainColumn("CODE", "code"),
+            plainColumn("ADDRESS", "address", true),
+            plainColumn("REQUEST", "request", true),
+          ],
+          { name: (o) => String(o.seq), empty: "nothing yet" },
+        );
+      }),
+    );
+}

@@ -1,0 +1,93 @@
+import { Command, CommanderError } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
+import { adminVerbs } from "./admin.ts";
+import { appVerbs } from "./app.ts";
+import { completionVerb } from "./completion.ts";
+import { refsVerb, testVerb } from "./connections.ts";
+import { describeFailure, EXIT, type Exit, Failure } from "./failure.ts";
+import { type Io, paint } from "./io.ts";
+import { loginVerbs } from "./login.ts";
+import { NOUNS } from "./nouns.ts";
+import { PROGRAMS, programCommand, programOf } from "./programs.ts";
+import { readVerbs } from "./read.ts";
+import { globalOptions } from "./session.ts";
+import { taskVerbs } from "./task.ts";
+import { workerVerbs } from "./workers.ts";
+import { applyVerb, writeVerbs } from "./write.ts";
+
+const EXITS = `
+Exit codes:
+  0  done                              4  conflict, or a precondition does not hold
+  1  failed; app diff: they differ     5  took too long
+  2  the command line is wrong         6  not signed in, or not allowed
+  3  no such object                    7  the service cannot be reached`;
+
+/** The whole command table. */
+export function outpost(io: Io): Command {
+  const root = new Command("outpost")
+    .version(packageJson.version, "-V, --version")
+    .description("GitOps, managed as code: keeps clusters equal to Git through agents, and carries out tasks through delegates.");
+  globalOptions(root)
+    .addHelpText("after", EXITS)
+    .showHelpAfterError("(outpost help COMMAND shows how it is used)")
+    .configureHelp({ sortOptions: false, showGlobalOptions: false });
+
+  root.commandsGroup("Start here:");
+  loginVerbs(root, io);
+  root.commandsGroup("Objects:");
+  for (const noun of NOUNS) {
+    const command = root.command(noun.word).summary(noun.summary).description(`Manage ${noun.summary}.`);
+    for (const alias of noun.alias) command.alias(alias);
+    writeVerbs(command, io, noun);
+    readVerbs(command, io, noun);
+    if (noun.word === "app") appVerbs(command, io);
+    if (noun.word === "repo") {
+      refsVerb(command, io);
+      testVerb(command, io, "testRepository", "repo");
+    }
+    if (noun.word === "cluster") testVerb(command, io, "testCluster", "cluster");
+    if (noun.word === "agent") workerVerbs(command, io, "Agent");
+    if (noun.word === "delegate") workerVerbs(command, io, "Delegate");
+    programOf(command, io, noun.word);
+  }
+  applyVerb(root, io);
+  root.commandsGroup("Work and people:");
+  taskVerbs(root, io);
+  adminVerbs(root, io);
+  root.commandsGroup("Programs:");
+  for (const name of ["server", "controller", "repo-server"]) if (PROGRAMS[name]) programCommand(root, io, name);
+  root.commandsGroup("Other:");
+  root.helpCommand("help [command]", "how a command is used");
+  root
+    .command("version")
+    .summary("version of this program")
+    .action(() => io.out.write(`${packageJson.version}\n`));
+  completionVerb(root, io);
+  configure(root, io);
+  return root;
+}
+
+/** Runs one command line and gives back what to exit with. Only defects are thrown further. */
+export async function run(argv: readonly string[], io: Io): Promise<Exit> {
+  try {
+    await outpost(io).parseAsync([...argv], { from: "user" });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (!(error instanceof Failure)) throw error;
+    io.err.write(describeFailure(error, paint(io, io.err)));
+    return error.exit;
+  }
+}
+
+/** Commander must neither end the process nor write past `io`; every command below inherits nothing of this by itself. */
+function configure(command: Command, io: Io): void {
+  command.exitOverride();
+  command.configureOutput({
+    writeOut: (text) => io.out.write(text),
+    writeErr: (text) => io.err.write(text),
+    getOutHelpWidth: () => io.out.columns ?? 100,
+    getErrHelpWidth: () => io.err.columns ?? 100,
+  });
+  for (const child of command.commands) configure(child, io);
+}

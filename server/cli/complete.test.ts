@@ -1,0 +1,162 @@
+import { type OperationId, operations } from "../../openapi/contract/operations.ts";
+import { generateSealKeys } from "../../openapi/seal.ts";
+import { outpost } from "./command.ts";
+import { complete } from "./completion.ts";
+import { flagsOf } from "./flags.ts";
+import { NOUNS } from "./nouns.ts";
+import { operationOf, person, type Seen } from "./testing.ts";
+
+const object = {
+  id: "a",
+  uid: "u",
+  generation: 1,
+  version: "1",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-01T00:00:00Z",
+  spec: { agent: "a" },
+  status: {},
+};
+const task = { id: "t", kind: "shell.run", params: {}, state: "Succeeded", createdAt: "2026-01-01T00:00:00Z", attempts: [] };
+const keys = await generateSealKeys();
+
+function service({ operation, url }: Seen) {
+  if (operation === "watch")
+    return {
+      type: "text/event-stream",
+      body: `event: put\nid: 1\ndata: ${JSON.stringify({ ...object, status: { connected: true } })}\n\n`,
+    };
+  if (operation === "whoAmI") return { body: { account: "default", id: "me", role: "admin" } };
+  if (operation === "getAgent") return { body: { ...object, status: { sealKey: { id: "k", publicKey: keys.publicKey } } } };
+  if (operation === "getRepositoryRefs") return { body: { branches: [], tags: [] } };
+  if (operation === "testRepository" || operation === "testCluster") return { body: { state: "Successful" } };
+  if (operation === "getTaskLogs") return { body: { items: [], complete: true } };
+  if (operation?.endsWith("Task")) return { body: task };
+  if (operation?.startsWith("render")) return { type: "application/yaml", body: "kind: List\n" };
+  if (operation === "getApplicationManifests") return { body: { revision: "r", manifests: [] } };
+  if (operation?.startsWith("delete") || operation?.startsWith("revoke")) return { status: 204 };
+  if (operation?.startsWith("list") || url.pathname.endsWith("history") || url.pathname.endsWith("diff")) return { body: { items: [] } };
+  return { body: object };
+}
+
+/** For each operation one command line that reaches it. */
+const lines: Record<string, string[]> = {};
+for (const noun of NOUNS) {
+  const plural = noun.collection[0]!.toUpperCase() + noun.collection.slice(1);
+  lines[`list${plural}`] = [noun.word, "list"];
+  lines[`get${noun.schema}`] = [noun.word, "get", "a"];
+  lines[`put${noun.schema}`] = [noun.word, "create", "a"];
+  lines[`patch${noun.schema}`] = [noun.word, "patch", "a", "--set", "name=x"];
+  lines[`delete${noun.schema}`] = [noun.word, "delete", "a"];
+}
+Object.assign(lines, {
+  watch: ["agent", "wait", "a"],
+  whoAmI: ["whoami"],
+  createAgentToken: ["agent", "token", "a"],
+  listAgentTokens: ["agent", "tokens", "a"],
+  revokeAgentToken: ["agent", "revoke", "a", "t"],
+  renderAgentManifest: ["agent", "manifest", "a"],
+  renderAgentValues: ["agent", "values", "a"],
+  createDelegateToken: ["delegate", "token", "a"],
+  listDelegateTokens: ["delegate", "tokens", "a"],
+  revokeDelegateToken: ["delegate", "revoke", "a", "t"],
+  renderDelegateManifest: ["delegate", "manifest", "a"],
+  getRepositoryRefs: ["repo", "refs", "a"],
+  testRepository: ["repo", "test", "a"],
+  testCluster: ["cluster", "test", "a"],
+  syncApplication: ["app", "sync", "a", "--no-wait"],
+  refreshApplication: ["app", "refresh", "a"],
+  getApplicationDiff: ["app", "diff", "a"],
+  getApplicationManifests: ["app", "manifests", "a"],
+  getApplicationHistory: ["app", "history", "a"],
+  createTask: ["task", "run", "shell.run", "--script", "true"],
+  listTasks: ["task", "list"],
+  getTask: ["task", "get", "t"],
+  cancelTask: ["task", "cancel", "t"],
+  getTaskLogs: ["task", "logs", "t"],
+  createApiKey: ["apikey", "create", "k", "--role", "viewer"],
+  listApiKeys: ["apikey", "list"],
+  deleteApiKey: ["apikey", "delete", "k"],
+  listAudit: ["audit"],
+});
+
+// Workers speak their own; probes and scrapers are no people.
+const forPeople = (Object.keys(operations) as OperationId[]).filter(
+  (id) => !operations[id].path.startsWith("/v1/worker/") && operations[id].path.startsWith("/v1/"),
+);
+
+test.each(forPeople)("%s can be reached from the command line", async (operation) => {
+  expect(lines[operation]).toBeDefined();
+  const me = person(service);
+  const { exit, err } = await me.types("--org", "o", ...lines[operation]!);
+  expect([exit, exit === 0 ? "" : err]).toEqual([0, ""]);
+  expect(me.requests.map((r) => r.operation)).toContain(operation);
+  // What is sent fits the contract: no request without an operation, no scope where there is none.
+  for (const r of me.requests) {
+    expect(r.operation).toBeDefined();
+    expect(r.url.searchParams.has("org")).toBe(operations[r.operation!].scoped);
+  }
+});
+
+test("every collection of the contract has its noun", () => {
+  const collections = new Set(Object.values(operations).flatMap((row) => ("collection" in row ? [row.collection] : [])));
+  expect(NOUNS.map((n) => n.collection).sort()).toEqual([...collections].sort());
+});
+
+test("every noun has list, get, create, apply, patch, delete, wait and watch", () => {
+  const io = { env: {}, out: { write() {}, isTTY: false }, err: { write() {}, isTTY: false } } as never;
+  for (const noun of NOUNS) {
+    const verbs = outpost(io)
+      .commands.find((c) => c.name() === noun.word)!
+      .commands.map((c) => c.name());
+    expect(verbs).toEqual(expect.arrayContaining(["list", "get", "create", "apply", "patch", "delete", "wait", "watch"]));
+  }
+});
+
+test.each(NOUNS.map((n) => n.schema))("flags of %s have one name each and none of the global ones", (schema) => {
+  const names = flagsOf(`${schema}Spec`).map((f) => f.name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const taken of ["org", "project", "context", "endpoint", "output", "filename", "set", "if-match", "wait", "timeout"])
+    expect(names).not.toContain(taken);
+});
+
+test("no secret can be given as an argument", () => {
+  const secrets = NOUNS.flatMap((n) => flagsOf(`${n.schema}Spec`)).filter((f) => f.kind === "secret");
+  expect(secrets.map((f) => f.path.at(-1)).sort()).toEqual(
+    [
+      "bearerToken",
+      "bearerToken",
+      "clientCertData",
+      "clientKeyData",
+      "password",
+      "password",
+      "sshPrivateKey",
+      "tlsClientCertData",
+      "tlsClientCertKey",
+    ].sort(),
+  );
+  expect(secrets.every((f) => f.name.endsWith("-file"))).toBe(true);
+});
+
+test("operationOf knows a path from its neighbours", () => {
+  expect(operationOf("GET", "/v1/agents/a")).toBe("getAgent");
+  expect(operationOf("POST", "/v1/agents/a/tokens")).toBe("createAgentToken");
+  expect(operationOf("GET", "/v2/agents")).toBeUndefined();
+});
+
+test.each([
+  [["ag"], ["agent"]],
+  [
+    ["app", "d"],
+    ["delete", "diff"],
+  ],
+  [["app", "list", "-o", "j"], ["json"]],
+  [["agent", "create", "--mo"], ["--mode"]],
+  [
+    ["agent", "create", "--mode", ""],
+    ["cluster", "namespaced"],
+  ],
+  [["app", "get", "--endpoint", ""], []],
+])("completion of %j", (words, want) => {
+  const io = { env: {}, out: { write() {}, isTTY: false }, err: { write() {}, isTTY: false } } as never;
+  expect(complete(outpost(io), words).sort()).toEqual(want);
+});

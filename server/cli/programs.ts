@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import type { Io } from "./io.ts";
+
+/**
+ * The programs that run until they are told to stop. Each is loaded only when it is started, so that a person's command
+ * does not pay for it. They are configured by environment variables; each room's README names them.
+ */
+export interface Program {
+  summary: string;
+  run(env: Io["env"], signal: AbortSignal, flags: { all?: boolean }): Promise<void>;
+}
+
+export const PROGRAMS: Record<string, Program> = {};
+
+/** Adds one program as a command of its own. */
+export function programCommand(root: Command, io: Io, name: string): void {
+  const { summary, run } = PROGRAMS[name]!;
+  root
+    .command(name)
+    .summary(summary)
+    .description(summary)
+    .action(() => run(io.env, io.signal, {}));
+}
+
+/**
+ * `outpost agent` and `outpost delegate` are the programs, and the nouns of the same name below them. A person who types
+ * only the word wants help; a container or `--all` means the program.
+ */
+export function programOf(command: Command, io: Io, name: string): void {
+  const program = PROGRAMS[name];
+  if (!program) return;
+  if (name === "agent") command.option("--all", "controller, repo server and cache in this process too");
+  command.action(async (flags: { all?: boolean }) => {
+    if (
+      io.out.isTTY &&
+      !flags.all &&
+      !io.env.POD_NAMESPACE &&
+      !io.env.OUTPOST_TOKEN &&
+      !io.env.OUTPOST_TOKEN_FILE &&
+      !io.env.DELEGATE_TOKEN
+    )
+      command.help();
+    await program.run(io.env, io.signal, flags);
+  });
+}

@@ -1,0 +1,33 @@
+import type { Schemas } from "../../openapi/client.ts";
+import { type SealContext, seal } from "../../openapi/seal.ts";
+import type { Api, Scope } from "./api.ts";
+import { EXIT, Failure } from "./failure.ts";
+import type { Json } from "./show.ts";
+
+/**
+ * Replaces `credentials` in a repository's or cluster's spec by an envelope that only its agent can open, so that they
+ * never leave this machine in clear. The agent comes from the spec, or from the stored object for a patch.
+ */
+export async function sealCredentials(api: Api, collection: string, id: string, scope: Scope, spec: Json, agent: string): Promise<Json> {
+  if ((collection !== "repositories" && collection !== "clusters") || !spec.credentials) return spec;
+  const { credentials, ...rest } = spec;
+  const [owner, name] = agentScope(agent, scope);
+  const [identity, found] = await Promise.all([
+    api.call<Schemas["Identity"]>("whoAmI"),
+    api.call<Schemas["Agent"]>("getAgent", { path: { id: name }, scope: owner }),
+  ]);
+  const key = found.status.sealKey;
+  if (!key)
+    throw new Failure(`credentials cannot be sealed: agent ${name} has not enrolled yet, so it has no key`, EXIT.conflict, {
+      hint: `outpost agent wait ${name}`,
+    });
+  const context: SealContext = { account: identity.account, org: scope.org, project: scope.project, collection, id };
+  return { ...rest, sealedCredentials: await seal(key, context, credentials) };
+}
+
+/** A reference names an object in this scope, in the organisation above (`org.`) or in the account (`account.`). */
+export function agentScope(reference: string, scope: Scope): [Scope, string] {
+  if (reference.startsWith("account.")) return [{}, reference.slice("account.".length)];
+  if (reference.startsWith("org.")) return [{ org: scope.org }, reference.slice("org.".length)];
+  return [scope, reference];
+}

@@ -1,0 +1,124 @@
+import type { Command } from "commander";
+import type { OperationId } from "../../openapi/contract/operations.ts";
+import type { Scope } from "./api.ts";
+import { readDocuments } from "./documents.ts";
+import { EXIT, Failure, usage } from "./failure.ts";
+import { addFlags, type Flag, flagsOf, objectOf, setPath } from "./flags.ts";
+import { type Io, readInput } from "./io.ts";
+import type { Noun } from "./nouns.ts";
+import { sealCredentials } from "./seal.ts";
+import { type Session, verb } from "./session.ts";
+import { type Json, say, show } from "./show.ts";
+
+interface WriteFlags extends Record<string, unknown> {
+  filename?: string[];
+  set?: string[];
+  ifMatch?: string;
+}
+type Sent = { noun: Noun; id: string; scope: Scope; spec: Json };
+
+const collect = (text: string, before: string[] | undefined): string[] => [...(before ?? []), text];
+
+/** `create`, `apply` and `patch` of one noun. The flags are those of the contract. */
+export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
+  const flags = flagsOf(`${noun.schema}Spec`);
+  const command = (name: string, summary: string) =>
+    addFlags(parent.command(name).summary(summary).description(summary), flags).option(
+      "--set <path=value>",
+      "any other field of spec, as `--set source.helm.skipCrds=true`",
+      collect,
+    );
+
+  command("create [id]", `create one; fails when it is there already`)
+    .option("-f, --filename <file>", "the object as YAML or JSON, `-` for standard input", collect)
+    .action(
+      verb(io, async (s, id: string | undefined, given: WriteFlags) => {
+        await each(s, await toSend(s, noun, flags, id, given), async (one) => put(s, one, { "if-none-match": "*" }), "created");
+      }),
+    );
+  command("apply [id]", `create it or make it equal to what is given`)
+    .option("-f, --filename <file>", "the objects as YAML or JSON, `-` for standard input", collect)
+    .option("--if-match <version>", "only when this is still the newest version")
+    .action(
+      verb(io, async (s, id: string | undefined, given: WriteFlags) => {
+        await each(s, await toSend(s, noun, flags, id, given), async (one) => put(s, one, ifMatch(given)), "applied");
+      }),
+    );
+  command("patch <id>", `change only the fields that are given (\`--set field=null\` removes one)`)
+    .option("--if-match <version>", "only when this is still the newest version")
+    .action(
+      verb(io, async (s, id: string, given: WriteFlags) => {
+        const spec = await fromFlags(s, flags, given);
+        if (Object.keys(spec).length === 0) throw usage("nothing to change: give a flag");
+        await each(s, [{ noun, id, scope: (await s.api()).scope, spec }], async (one) => patch(s, one, ifMatch(given)), "changed");
+      }),
+    );
+}
+
+/** `outpost apply -f FILE`: objects of any kind, in the order in which they can be created. */
+export function applyVerb(root: Command, io: Io): void {
+  root
+    .command("apply")
+    .summary("create or change every object of a file")
+    .requiredOption("-f, --filename <file>", "YAML or JSON with `kind`, `id` and `spec` for each object; `-` for standard input", collect)
+    .action(
+      verb(io, async (s, given: WriteFlags) => {
+        await each(s, await fromFiles(s, undefined, given.filename ?? []), async (one) => put(s, one, {}), "applied");
+      }),
+    );
+}
+
+async function toSend(s: Session, noun: Noun, flags: Flag[], id: string | undefined, given: WriteFlags): Promise<Sent[]> {
+  const spec = await fromFlags(s, flags, given);
+  if (given.filename) {
+    if (id || Object.keys(spec).length) throw usage("give either a file or an id with flags, not both");
+    return fromFiles(s, noun, given.filename);
+  }
+  if (!id) throw usage(`an id is missing: outpost ${noun.word} create ID, or -f FILE`);
+  // No destination means the agent's own cluster; the contract wants that said.
+  if (noun.word === "app") spec.destination ??= {};
+  return [{ noun, id, scope: (await s.api()).scope, spec }];
+}
+
+async function fromFlags(s: Session, flags: Flag[], given: WriteFlags): Promise<Json> {
+  const spec = await objectOf(s.io, flags, given);
+  for (const text of given.set ?? []) setPath(spec, text);
+  return spec;
+}
+
+async function fromFiles(s: Session, noun: Noun | undefined, files: string[]): Promise<Sent[]> {
+  const { scope } = await s.api();
+  const texts = await Promise.all(
+    files.map((file) => readInput(s.io, file).catch((e: Error) => Promise.reject(new Failure(e.message, EXIT.usage)))),
+  );
+  return texts.flatMap((text, i) => readDocuments(text, files[i]!, noun, scope)).sort((a, b) => a.noun.order - b.noun.order);
+}
+
+async function put(s: Session, { noun, id, scope, spec }: Sent, headers: Record<string, string>): Promise<Json> {
+  const api = await s.api();
+  const sealed = spec.credentials ? await sealCredentials(api, noun.collection, id, scope, spec, String(spec.agent ?? "")) : spec;
+  return api.call<Json>(`put${noun.schema}` as OperationId, { path: { id }, scope, body: { spec: sealed }, headers });
+}
+
+async function patch(s: Session, { noun, id, scope, spec }: Sent, headers: Record<string, string>): Promise<Json> {
+  const api = await s.api();
+  let sealed = spec;
+  if (spec.credentials) {
+    const stored = await api.call<Json>(`get${noun.schema}` as OperationId, { path: { id }, scope });
+    sealed = await sealCredentials(api, noun.collection, id, scope, spec, stored.spec.agent);
+  }
+  return api.call<Json>(`patch${noun.schema}` as OperationId, { path: { id }, scope, body: { spec: sealed }, headers });
+}
+
+async function each(s: Session, all: Sent[], send: (one: Sent) => Promise<Json>, done: string): Promise<void> {
+  const results: Json[] = [];
+  for (const one of all) {
+    results.push(await send(one));
+    if (s.format === "table" || s.format === "wide") say(s, `${s.e.green("✓")} ${one.noun.word} ${s.e.bold(one.id)} ${done}`);
+  }
+  if (s.format !== "table" && s.format !== "wide") show(s, results, [], { one: results.length === 1 });
+}
+
+const ifMatch = (given: WriteFlags): Record<string, string> => (given.ifMatch ? { "if-match": quoted(given.ifMatch) } : {});
+/** A version as `get` shows it, or the ETag as it was received. */
+export const quoted = (version: string): string => (version.startsWith('"') || version.startsWith("W/") ? version : `"${version}"`);
