@@ -22,6 +22,14 @@ export const nodePackages = ["containerd", "runc", "containernetworking-plugins"
 /** What the base image takes from Debian where the machine has no Redis or ssh of its own. */
 export const basePackages = ["redis-server", "redis-tools", "openssh-client"];
 
+/** sshd for `startGitSsh`, where it is not installed: its path and the folders of its libraries. */
+export async function unpackSshd(progress: Progress): Promise<{ sshd: string; libraries: string[] }> {
+  const installed = which("sshd");
+  if (installed) return { sshd: installed, libraries: [] };
+  const { path, libraries } = await unpack("sshd", ["openssh-server"], progress);
+  return { sshd: which("sshd", path.join(":")) ?? "sshd", libraries };
+}
+
 /** Downloads the packages, and those of their dependencies that this machine lacks, and unpacks them into the cache. */
 export async function unpack(name: string, packages: string[], progress: Progress): Promise<Unpacked> {
   if (!which("apt-get") || !which("dpkg")) throw new Error(`${name} comes from Debian packages: apt-get and dpkg are needed`);

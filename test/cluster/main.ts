@@ -15,7 +15,7 @@ import { cacheRoot } from "./cache.ts";
 import { checkNode, checkTerraform, checkTools, lackLines } from "./checks.ts";
 import { nodePackages, unpack } from "./debian.ts";
 import { buildAppImage, buildGuestbookImage } from "./image.ts";
-import { findNode, MachineLacks, startNode, stopNode } from "./node.ts";
+import { findNode, startNode, stopNode } from "./node.ts";
 import { terraformMirror } from "./terraform.ts";
 import { buildTools } from "./tools.ts";
 
@@ -82,6 +82,7 @@ if (!command) {
 try {
   await command();
 } catch (error) {
-  console.error(error instanceof MachineLacks ? error.message : error);
+  // A message says what to do; the stack is for those who ask.
+  console.error(error instanceof Error && !process.env.DEBUG ? error.message : error);
   process.exit(1);
 }

@@ -22,6 +22,8 @@ export interface RepositoryOptions {
 export interface GitServer {
   readonly url: string;
   readonly port: number;
+  /** Folder of the bare repositories, for another server of the same ones. */
+  readonly root: string;
   /** Makes (or adopts, when the root is kept) a repository. */
   createRepository(name: string, options?: RepositoryOptions): Promise<BareRepository>;
   repository(name: string): BareRepository;
@@ -86,6 +88,7 @@ export async function startGit(options: { port?: number; root?: string } = {}): 
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    root,
     createRepository: async (name, { users = {}, branch = "main", files } = {}) => {
       const repository = new BareRepository(root, name);
       await repository.create(branch);
