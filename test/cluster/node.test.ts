@@ -1,11 +1,11 @@
 /** A real node, only when asked for (OUTPOST_NODE=1): it needs root, and a minute where nothing is cached. */
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGit } from "../servers/git.ts";
-import { until } from "../servers/run.ts";
+import { daemon, run, until } from "../servers/run.ts";
 import { buildGuestbookImage } from "./image.ts";
 import { type ClusterNode, findNode, startNode, stopNode } from "./node.ts";
 import { alive } from "./process.ts";
@@ -23,7 +23,13 @@ asked("a node", () => {
     work = await mkdtemp(join(tmpdir(), "node-test-"));
     const programs = await buildTools(() => {}, ["helm", "kustomize", "kubernetes"]);
     const guestbook = await buildGuestbookImage(programs, () => {});
-    node = await startNode({ name: "test", dir: join(work, "n"), progress: (line) => said.push(line), images: [guestbook] });
+    node = await startNode({
+      name: "test",
+      dir: join(work, "n"),
+      progress: (line) => said.push(line),
+      images: [guestbook],
+      endWithMe: true,
+    });
     await node.apply(deployment("guestbook", guestbook.reference), service("guestbook"));
     await node.kubectl("rollout", "status", "deployment/guestbook", "--timeout=60s");
   }, 30 * MINUTE);
@@ -40,6 +46,40 @@ asked("a node", () => {
     expect(await node.kubectl("logs", "deployment/guestbook")).toContain("guestbook on port 8080");
     expect(await inPod("id -u; git --version; helm version --short; kustomize version")).toMatch(/^1000\ngit version .*\nv3\..*\nv5\./);
   });
+
+  test("carries a program's input and its end into a pod, and a port out of it", async () => {
+    const kubectl = (await buildTools(() => {}, ["kubernetes"])).kubectl!;
+    const { stdout } = await run(kubectl, ["--kubeconfig", node.kubeconfig, "exec", "-i", "deployment/guestbook", "--", "wc", "-c"], {
+      input: "x".repeat(300_000),
+    });
+    expect(stdout.trim()).toBe("300000");
+    const forward = daemon(
+      kubectl,
+      ["--kubeconfig", node.kubeconfig, "port-forward", "deployment/guestbook", "0:8080", "--address=127.0.0.1"],
+      {},
+    );
+    try {
+      const port = await until("the forward is open", () => /127\.0\.0\.1:(\d+) ->/.exec(forward.said())?.[1]);
+      expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toContain("Guestbook 1");
+    } finally {
+      await forward.stop();
+    }
+  });
+
+  test(
+    "takes a chart of helm's from the host, and waits for its pods",
+    async () => {
+      const { helm } = await buildTools(() => {}, ["helm"]);
+      const chart = join(work, "chart");
+      mkdirSync(join(chart, "templates"), { recursive: true });
+      writeFileSync(join(chart, "Chart.yaml"), "apiVersion: v2\nname: page\nversion: 1.0.0\nkubeVersion: '>=1.30'\n");
+      writeFileSync(join(chart, "templates/all.yaml"), JSON.stringify(deployment("charted", "outpost.local/guestbook:1")));
+      const options = ["--kubeconfig", node.kubeconfig, "--wait", "--timeout", "60s"];
+      expect((await run(helm!, ["install", "page", chart, ...options])).stdout).toContain("STATUS: deployed");
+      await run(helm!, ["uninstall", "page", ...options]);
+    },
+    2 * MINUTE,
+  );
 
   test("leads from the host to a Service", async () => {
     const port = await node.forwardService("default", "guestbook", 80);

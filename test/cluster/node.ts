@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, openSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
@@ -61,6 +61,8 @@ export interface NodeOptions {
   progress?: Progress;
   /** Images to import while it starts. */
   images?: Image[];
+  /** Ends the node when this process ends, however it ends; its folder stays for a look at the logs. Default false. */
+  endWithMe?: boolean;
 }
 
 /** The machine cannot run a node; nothing has been changed. */
@@ -102,7 +104,7 @@ export async function startNode(options: NodeOptions): Promise<ClusterNode> {
       cgroup,
     };
     await prepare(plan);
-    startOutside(plan);
+    startOutside(plan, options.endWithMe ?? false);
     await until("the host's half of the node", () => existsSync(join(dir, "node.json")) || outsideFailed(dir), 20_000);
     const node = findNode(dir);
     if (!node) throw new Error(`node ${name} ended at once:\n${logs(dir)}`);
@@ -186,10 +188,12 @@ async function bundle(name: string, dir: string): Promise<void> {
   await run(esbuild, [join(here, `${name}.ts`), ...form, `--outfile=${join(dir, `${name}.mjs`)}`]);
 }
 
-function startOutside({ dir, name, cgroup }: Plan): void {
+function startOutside({ dir, name, cgroup }: Plan, endWithMe: boolean): void {
   const log = openSync(join(dir, "logs", "outside.log"), "a");
-  const args = [join(dir, "outside.mjs"), dir, join(here, "inner.sh"), name, cgroup];
-  spawn(process.execPath, args, { detached: true, stdio: ["ignore", log, log], cwd: "/" }).unref();
+  const args = [process.execPath, join(dir, "outside.mjs"), dir, join(here, "inner.sh"), name, cgroup];
+  const tied = endWithMe ? ["--pdeathsig=TERM"] : [];
+  spawn("setpriv", [...tied, "--", ...args], { detached: true, stdio: ["ignore", log, log], cwd: "/" }).unref();
+  closeSync(log);
 }
 
 /** The host's half says why it could not start; it says nothing else. */

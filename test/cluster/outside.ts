@@ -7,6 +7,7 @@ import { openSync, renameSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { until } from "../servers/run.ts";
 import { call, listenThrough, serveBridge, type Target } from "./bridge.ts";
+import { removeGroup } from "./cgroups.ts";
 import { network } from "./network.ts";
 import { childOf, type Owner, owner } from "./process.ts";
 
@@ -56,7 +57,15 @@ const unshare = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child
 const child = spawn("setpriv", ["--pdeathsig=KILL", "--", ...unshare, "bash", script, dir, process.execPath], {
   stdio: ["ignore", log, log],
 });
-child.once("exit", () => process.exit(0));
+child.once("exit", () =>
+  removeGroup(cgroup).then(
+    () => process.exit(0),
+    (error) => {
+      console.error(error);
+      process.exit(1);
+    },
+  ),
+);
 child.once("error", (error) => {
   console.error(error);
   process.exit(1);

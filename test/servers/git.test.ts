@@ -54,6 +54,18 @@ test("the same content, parent and date give the same commit id", async () => {
   expect(ids[0]).toBe(ids[1]);
 });
 
+test("a server started again on a kept folder has the same repositories", async () => {
+  const root = join(work, "kept");
+  const first = await startGit({ root });
+  await first.createRepository("a", { files: { f: "1" } });
+  const id = await first.commit("a", { f: "2" }, "second");
+  await first.stop();
+  const second = await startGit({ root, port: first.port });
+  await second.createRepository("a", { files: { f: "1" } });
+  expect((await git("ls-remote", second.cloneUrl("a"), "main")).out).toContain(id);
+  await second.stop();
+});
+
 test("commits made at once all land", async () => {
   await server.createRepository("busy");
   await Promise.all(Array.from({ length: 8 }, (_, i) => server.commit("busy", { [`f${i}`]: `${i}` }, `c${i}`)));
