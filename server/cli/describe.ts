@@ -1,5 +1,4 @@
-import type { Colours } from "../base/colour.ts";
-import { printable } from "../base/colour.ts";
+import { type Colours, printable } from "../base/colour.ts";
 import { showAge } from "../base/duration.ts";
 import { pairs, table } from "../base/table.ts";
 import { type Noun, resourceName, shortRevision } from "./nouns.ts";
@@ -66,7 +65,7 @@ function conditionTable(conditions: Json[], c: Colours): string {
 
 /** Nested fields by their path; lists of objects stay for `-o yaml`. */
 function flat(value: Json, prefix = ""): [string, string][] {
-  return Object.entries<any>(value).flatMap(([key, v]): [string, string][] => {
+  return Object.entries<Json[string]>(value).flatMap(([key, v]): [string, string][] => {
     const path = prefix ? `${prefix}.${key}` : key;
     if (v === null || v === undefined) return [];
     if (Array.isArray(v)) {

@@ -3,6 +3,7 @@ import { type Colours, printable } from "../base/colour.ts";
 import { table } from "../base/table.ts";
 import type { Session } from "./session.ts";
 
+// biome-ignore lint/suspicious/noExplicitAny: tables read any noun's fields; the service has validated them
 export type Json = Record<string, any>;
 
 export interface Column {
@@ -20,17 +21,10 @@ export function show(
   more: { one?: boolean; name?: (o: Json) => string; empty?: string } = {},
 ): void {
   const data = more.one ? objects[0] : { items: objects };
-  switch (s.format) {
-    case "json":
-      return s.io.out.write(`${JSON.stringify(data, null, 2)}\n`);
-    case "yaml":
-      return s.io.out.write(stringify(data, { lineWidth: 0 }));
-    case "name":
-      for (const object of objects) s.io.out.write(`${printable((more.name ?? ((o) => o.id))(object))}\n`);
-      return;
-  }
-  if (objects.length === 0) return s.io.err.write(`${s.e.dim(more.empty ?? "none")}\n`);
-  s.io.out.write(`${rowsOf(s, objects, columns, true)}\n`);
+  if (s.format === "json" || s.format === "yaml") showAs(s, data, () => "");
+  else if (s.format === "name") for (const object of objects) s.io.out.write(`${printable((more.name ?? ((o) => o.id))(object))}\n`);
+  else if (objects.length === 0) say(s, s.e.dim(more.empty ?? "none"));
+  else s.io.out.write(`${rowsOf(s, objects, columns, true)}\n`);
 }
 
 export function rowsOf(s: Session, objects: Json[], columns: readonly Column[], heads: boolean): string {

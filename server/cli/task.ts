@@ -42,7 +42,7 @@ export function taskVerbs(root: Command, io: Io): void {
   for (const [kind, { flags }] of Object.entries(KINDS)) {
     const command = addFlags(run.command(kind).summary(`queue a ${kind}`), [...flags, ...COMMON])
       .option("-f, --follow", "show its output and wait for its end; exits 1 unless it succeeds")
-      .action(verb(io, async (s, given: Record<string, any>) => start(s, kind, given)));
+      .action(verb(io, async (s, given: Json) => start(s, kind, given)));
     if (kind === "shell.run")
       command.addOption(new Option("--script-file <file>", "the script, `-` for standard input").conflicts("script"));
   }
@@ -80,7 +80,7 @@ export function taskVerbs(root: Command, io: Io): void {
 
 const get = (api: Api, id: string): Promise<Task> => api.call<Task>("getTask", { path: { task: id } });
 
-async function start(s: Session, kind: string, given: Record<string, any>): Promise<void> {
+async function start(s: Session, kind: string, given: Json): Promise<void> {
   const params = await objectOf(s.io, KINDS[kind]!.flags, given);
   if (given.scriptFile) params.script = await readInput(s.io, given.scriptFile);
   if (kind === "shell.run" && params.script === undefined) throw usage("--script TEXT or --script-file FILE is missing");

@@ -2,11 +2,12 @@ import { type OperationId, operations } from "../../openapi/contract/operations.
 import { run } from "./command.ts";
 import type { Exit } from "./failure.ts";
 import type { Io } from "./io.ts";
+import type { Json } from "./show.ts";
 
 export interface Seen {
   operation: OperationId | undefined;
   url: URL;
-  body: any;
+  body: Json;
   headers: Record<string, string>;
 }
 export type Answer = { status?: number; body?: unknown; type?: string };
@@ -19,7 +20,7 @@ export function person(answers: (seen: Seen) => Answer, more: Partial<Io> = {}) 
     const seen = {
       operation: operationOf(init.method!, url.pathname),
       url,
-      body: init.body ? JSON.parse(init.body as string) : undefined,
+      body: init.body ? JSON.parse(init.body as string) : {},
       headers: init.headers as Record<string, string>,
     };
     requests.push(seen);

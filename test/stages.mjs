@@ -1,0 +1,32 @@
+/**
+ * What `npm test` runs, in order. A stage that fails does not stop the others, except those that `needs` it.
+ *
+ *   minutes  after so long it is ended and counts as failed
+ *   jest     paths of test files; its counts are added to the total
+ *   run      a command; counts as one test
+ *   long     also in `--long` (npm run prove), with PROVE=1 and so long
+ */
+const jest = (name, minutes, paths, more = {}) => ({ name, minutes, jest: paths, ...more });
+const run = (name, minutes, command, more = {}) => ({ name, minutes, run: command, ...more });
+const node = process.execPath;
+
+export const stages = [
+  run("lint", 2, ["npx", "biome", "ci", "--max-diagnostics=50", "--diagnostic-level=error", "."]),
+  run("types", 4, ["npm", "run", "-s", "check"]),
+  run("contract", 3, ["npx", "redocly", "lint", "--config", "openapi/redocly.yaml", "openapi/contract/openapi.json"]),
+  run("generate", 4, [node, "test/generate.mjs"]),
+  run("build", 3, ["npm", "run", "-s", "build"]),
+  jest("house", 2, ["test/house.test.ts"]),
+  jest("rooms", 4, ["openapi", "server/base", "server/link", "server/cli"]),
+  jest("service", 8, ["server/control"]),
+  jest("delegate", 5, ["server/delegate"]),
+  jest("servers", 5, ["test/servers"]),
+  jest("engine", 8, ["server/agent"], { needs: ["build"] }),
+  jest("provider", 6, ["provider"], { needs: ["build"] }),
+  jest("modules", 6, ["modules"], { needs: ["build"] }),
+  jest("node", 6, ["test/cluster"]),
+  jest("journeys", 20, ["test/journeys"], { needs: ["build"], serial: true, long: 40 }),
+  jest("faults", 8, ["test/faults"], { needs: ["build"], serial: true, long: 60 }),
+  jest("abuse", 6, ["test/abuse"], { needs: ["build"], serial: true, long: 30 }),
+  jest("scale", 6, ["test/scale"], { needs: ["build"], serial: true, long: 30 }),
+];
