@@ -29,7 +29,11 @@ test("does not wait for what a child left behind", async () => {
   expect(Date.now() - started).toBeLessThan(4_000);
 });
 test("says when the tool is missing", async () => {
-  expect(await run("/nowhere/tool", { ...base, args: [] })).toMatchObject({ kind: "stop", reason: RUN_REASONS.missing, message: "tool is not installed" });
+  expect(await run("/nowhere/tool", { ...base, args: [] })).toMatchObject({
+    kind: "stop",
+    reason: RUN_REASONS.missing,
+    message: "tool is not installed",
+  });
 });
 test("can be cancelled", async () => {
   const abort = new AbortController();

@@ -22,7 +22,8 @@ interface Aggregated {
   }[];
 }
 
-const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+const AGGREGATED =
+  "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 // A kind that is not there may have come with a CRD a moment ago; asking more often than this tells nothing new.
 const REFRESH_MS = 2_000;
 const MAX_AGE_MS = 600_000;
@@ -86,7 +87,14 @@ export class Discovery {
           if (freshness === "Stale") table.stale.add(`${group}/${version}`);
           for (const { resource, scope, verbs, responseKind } of resources) {
             if (!responseKind) continue;
-            const found: Resource = { group, version, kind: responseKind.kind, plural: resource, namespaced: scope === "Namespaced", verbs };
+            const found: Resource = {
+              group,
+              version,
+              kind: responseKind.kind,
+              plural: resource,
+              namespaced: scope === "Namespaced",
+              verbs,
+            };
             table.byKind.set(`${group}/${version}/${found.kind}`, found);
           }
         }

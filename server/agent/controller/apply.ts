@@ -1,0 +1,127 @@
+import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import { KUBE } from "../kube/errors.ts";
+import { describe, gvkOf, type KubeObject } from "../kube/object.ts";
+import { RESOURCES, type Resource } from "../kube/path.ts";
+import { type Application, META } from "./application.ts";
+import type { Verdicts } from "./compare.ts";
+import type { Destination } from "./destination.ts";
+import type { Target } from "./normalise.ts";
+import { hookOf, syncOption } from "./order.ts";
+import { ownerOf } from "./tracking.ts";
+
+/** What one object became. */
+export type Change = "created" | "configured" | "unchanged";
+
+const ESTABLISHED_MS = 10_000;
+
+/** Brings one object into the cluster: one request, or none when it is known to be as desired. */
+export async function applyTarget(
+  destination: Destination,
+  target: Target,
+  app: Application,
+  verdicts: Verdicts,
+  options: readonly string[],
+): Promise<Outcome<Change>> {
+  const { client, live } = destination;
+  const resource = await resourceOf(destination, target);
+  if (resource.kind !== "done") return resource;
+  const other = otherOwner(destination, target, app);
+  if (other) return stop("SharedResource", `${describe(target.object)} is part of application ${other}; it is left to that one`);
+  const current = live.get(target.key, target.object.metadata.labels![META.app]!);
+  if (current && verdicts.get(target, current)) return done("unchanged");
+
+  let sent = await send(destination, resource.value, target.object, current, options);
+  if (sent.kind !== "done" && sent.reason === KUBE.invalid && current && syncOption("Force", target.object, options) === "true") {
+    sent = await recreate(destination, resource.value, target.object, current);
+  }
+  if (sent.kind !== "done") {
+    if (sent.reason === KUBE.namespaceNotFound) destination.namespaces.delete(target.object.metadata.namespace ?? "");
+    return sent;
+  }
+  if (target.object.kind === "CustomResourceDefinition") {
+    const established = await waitEstablished(destination, resource.value, target.object.metadata.name);
+    if (established) return established;
+  }
+  live.put(sent.value);
+  verdicts.set(target, sent.value, true);
+  if (!current) return done("created");
+  return done(current.metadata.resourceVersion === sent.value.metadata.resourceVersion ? "unchanged" : "configured");
+}
+
+async function send(
+  { client }: Destination,
+  resource: Resource,
+  object: KubeObject,
+  current: KubeObject | undefined,
+  options: readonly string[],
+): Promise<Outcome<KubeObject>> {
+  if (current && syncOption("Replace", object, options) === "true") {
+    return client.update(resource, { ...object, metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion } });
+  }
+  return client.apply(resource, object);
+}
+
+async function recreate(
+  { client }: Destination,
+  resource: Resource,
+  object: KubeObject,
+  current: KubeObject,
+): Promise<Outcome<KubeObject>> {
+  const { namespace, name, uid } = current.metadata;
+  const deleted = await client.delete(resource, namespace, name, { propagation: "Background", uid });
+  if (deleted.kind !== "done" && deleted.reason !== KUBE.notFound) return deleted;
+  return client.apply(resource, object);
+}
+
+/** The application that has an object now, when it is another one. The first to have it keeps it: two that write in turns would never end. */
+export function otherOwner({ live, claims }: Destination, target: Target, app: Application): string | undefined {
+  const here = live.find(target.key);
+  const owner = here && !hookOf(here) ? ownerOf(here) : undefined;
+  if (owner && owner !== app.metadata.name) return owner;
+  const claimed = claims.get(target.key);
+  if (claimed && claimed !== app.metadata.name) return claimed;
+  claims.set(target.key, app.metadata.name);
+  return undefined;
+}
+
+/** A kind that was missing may have come with a CRD of the same sync. */
+async function resourceOf({ client, live }: Destination, target: Target): Promise<Outcome<Resource>> {
+  if (target.resource) return done(target.resource);
+  client.discovery.forget();
+  const { group, version, kind } = gvkOf(target.object);
+  const found = await client.discovery.find(group, version, kind);
+  if (found.kind !== "done") return found;
+  const observed = await live.observe(found.value);
+  if (observed.kind !== "done") return observed;
+  target.resource = found.value;
+  target.problem = undefined;
+  return found;
+}
+
+async function waitEstablished({ client }: Destination, resource: Resource, name: string): Promise<Failure | undefined> {
+  const deadline = Date.now() + ESTABLISHED_MS;
+  do {
+    const read = await client.get(resource, undefined, name);
+    if (read.kind !== "done") return read;
+    const conditions: { type: string; status: string }[] = read.value.status?.conditions ?? [];
+    if (conditions.some((c) => c.type === "Established" && c.status === "True")) {
+      client.discovery.forget();
+      return undefined;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  } while (Date.now() < deadline);
+  return again("NotEstablished", `CustomResourceDefinition ${name} was not established within ${ESTABLISHED_MS / 1_000} s`);
+}
+
+/** Makes the destination namespace once; that it exists is remembered until an apply says otherwise. */
+export async function ensureNamespace(destination: Destination, app: Application): Promise<Outcome<void>> {
+  const { client, namespaces } = destination;
+  const name = app.spec.destination.namespace!;
+  const managed = app.spec.syncPolicy?.managedNamespaceMetadata;
+  if (namespaces.has(name) && !managed) return done(undefined);
+  const object = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: managed?.labels, annotations: managed?.annotations } };
+  const made = managed ? await client.apply(RESOURCES.namespace, object) : await client.create(RESOURCES.namespace, object);
+  if (made.kind !== "done" && made.reason !== KUBE.alreadyExists) return made;
+  namespaces.add(name);
+  return done(undefined);
+}

@@ -1,0 +1,105 @@
+import { isDeepStrictEqual } from "node:util";
+import { done, type Outcome } from "../../base/outcome.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { FieldSet, KubeObject } from "../kube/object.ts";
+import type { Target } from "./normalise.ts";
+
+type Json = Record<string, unknown>;
+
+/**
+ * The quick check, without a request: true when we own exactly the fields that are desired and each has its desired value. `fieldsV1` tells
+ * the shape: which lists are maps by key, which are sets, which are one value. False means "cannot tell", not "differs".
+ */
+export function covered(desired: KubeObject, live: KubeObject): boolean {
+  const owned = live.metadata.managedFields?.[0]?.fieldsV1;
+  if (!owned || live.metadata.managedFields?.length !== 1) return false;
+  const { apiVersion, kind, metadata, ...rest } = desired;
+  if (apiVersion !== live.apiVersion) return false;
+  const { name, namespace, ...meta } = metadata;
+  return map({ metadata: meta, ...rest }, live, { "f:metadata": {}, ...owned });
+}
+
+function map(desired: Json, live: Json, owned: FieldSet): boolean {
+  for (const [name, value] of Object.entries(desired)) {
+    const field = owned[`f:${name}`];
+    if (!field || !Object.hasOwn(live, name) || !node(value, live[name], field)) return false;
+  }
+  // A field that we own and nobody desires any more was removed from Git.
+  return Object.keys(owned).every((field) => !field.startsWith("f:") || Object.hasOwn(desired, field.slice(2)));
+}
+
+function node(desired: unknown, live: unknown, owned: FieldSet): boolean {
+  const inner = Object.keys(owned).filter((field) => field !== ".");
+  if (inner.length === 0) return isDeepStrictEqual(desired, live);
+  if (Array.isArray(desired)) return Array.isArray(live) && list(desired, live, owned, inner);
+  return isObject(desired) && isObject(live) && map(desired, live, owned);
+}
+
+/** Lists whose items have keys or are a set. Order counts: an environment variable may use one before it. */
+function list(desired: unknown[], live: unknown[], owned: FieldSet, inner: string[]): boolean {
+  if (inner.length !== desired.length) return false;
+  let from = 0;
+  const left = new Set(inner);
+  for (const item of desired) {
+    const field = [...left].find((name) => identifies(name, item));
+    if (!field) return false;
+    left.delete(field);
+    const at = live.findIndex((other, i) => i >= from && (field.startsWith("v:") ? isDeepStrictEqual(other, item) : hasKeys(field, other)));
+    if (at < 0) return false;
+    from = at + 1;
+    if (field.startsWith("k:") && !node(item, live[at], owned[field]!)) return false;
+  }
+  return true;
+}
+
+/** Keys may have been filled in by a default (`protocol: TCP`): then the desired item does not name them. */
+function identifies(field: string, item: unknown): boolean {
+  if (field.startsWith("v:")) return isDeepStrictEqual(JSON.parse(field.slice(2)), item);
+  if (!field.startsWith("k:") || !isObject(item)) return false;
+  return Object.entries(JSON.parse(field.slice(2)) as Json).every(
+    ([key, value]) => item[key] === undefined || isDeepStrictEqual(item[key], value),
+  );
+}
+
+function hasKeys(field: string, item: unknown): boolean {
+  if (!isObject(item)) return false;
+  return Object.entries(JSON.parse(field.slice(2)) as Json).every(([key, value]) => isDeepStrictEqual(item[key], value));
+}
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Whether applying the object would change anything, by asking the API server to try. */
+export async function dryRun(client: KubeClient, target: Target, live: KubeObject): Promise<Outcome<boolean>> {
+  const tried = await client.apply(target.resource!, target.object, { dryRun: true });
+  if (tried.kind !== "done") return tried;
+  return done(isDeepStrictEqual(bare(tried.value), bare(live)));
+}
+
+/** What a user decided, without what the server keeps about it. */
+function bare(object: KubeObject): unknown {
+  const { status: _, ...rest } = object as KubeObject & { status?: unknown };
+  const { managedFields, resourceVersion, generation, ...metadata } = object.metadata;
+  return JSON.parse(JSON.stringify({ ...rest, metadata }));
+}
+
+/**
+ * Verdicts by (desired digest, live version): an object of which neither changed is not looked at again, in any number of loops.
+ */
+export class Verdicts {
+  readonly #known = new Map<string, { digest: string; version: string; same: boolean }>();
+
+  get(target: Target, live: KubeObject): boolean | undefined {
+    const known = this.#known.get(target.key);
+    return known?.digest === target.digest && known.version === version(live) ? known.same : undefined;
+  }
+
+  set(target: Target, live: KubeObject, same: boolean): void {
+    this.#known.set(target.key, { digest: target.digest, version: version(live), same });
+  }
+
+  keepOnly(keys: ReadonlySet<string>): void {
+    for (const key of this.#known.keys()) if (!keys.has(key)) this.#known.delete(key);
+  }
+}
+
+const version = (object: KubeObject): string => `${object.metadata.uid}/${object.metadata.resourceVersion}`;

@@ -1,0 +1,54 @@
+import type { Failure } from "../../base/outcome.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { RepoDoor, SourceType } from "../repo/types.ts";
+import { Verdicts } from "./compare.ts";
+import type { Destinations } from "./destination.ts";
+import type { Normalised } from "./normalise.ts";
+import type { Repositories } from "./repositories.ts";
+import type { Store } from "./store.ts";
+
+/** Everything `reconcile` works with; one object, each part by name. */
+export interface Deps {
+  home: KubeClient;
+  namespace: string;
+  repo: RepoDoor;
+  repositories: Repositories;
+  destinations: Destinations;
+  store: Store;
+  memory: Map<string, Memory>;
+  log: Log;
+  now(): number;
+}
+
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What is remembered of an application between two looks at it. All of it can be found out again. */
+export interface Memory {
+  wanted?: Wanted;
+  verdicts: Verdicts;
+  /** When Git was asked last, and whether that failed. */
+  askedAt: number;
+  /** The last answer, when it was no: it stands for a moment, so that events of the cluster do not become questions to Git. */
+  failure?: { failure: Failure; sourceDigest: string };
+  /** Since when Git cannot be asked, and how often it was tried since. */
+  failingSince?: number;
+  failures: number;
+  /** Objects that exist without our label, by key: looked up one by one, for applications that do not sync by themselves. */
+  unlabelled: Map<string, boolean>;
+}
+
+/** What Git says, as far as it is known. */
+export interface Wanted {
+  sourceDigest: string;
+  key: string;
+  revision: string;
+  sourceType: SourceType;
+  destination: string;
+  normalised: Normalised;
+}
+
+export const newMemory = (): Memory => ({ verdicts: new Verdicts(), askedAt: 0, failures: 0, unlabelled: new Map() });

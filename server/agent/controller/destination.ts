@@ -1,0 +1,167 @@
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { Secret } from "../../base/secret.ts";
+import { KubeClient } from "../kube/client.ts";
+import { execPlugin, type KubeConfig } from "../kube/config.ts";
+import type { KubeObject } from "../kube/object.ts";
+import type { Application } from "./application.ts";
+import { Live } from "./live.ts";
+
+export const IN_CLUSTER = "https://kubernetes.default.svc";
+
+/** One cluster applications go to, and what is known of it. */
+export interface Destination {
+  id: string;
+  client: KubeClient;
+  live: Live;
+  /** Namespaces known to exist. */
+  namespaces: Set<string>;
+  /** Which application was the first to want an object, by key. */
+  claims: Map<string, string>;
+  version?: string;
+}
+
+export interface DestinationsOptions {
+  home: KubeClient;
+  /** Namespaces of the home cluster this program may look at; empty for all. */
+  namespaces: readonly string[];
+  changed(label: string, destination: string): void;
+  signal: AbortSignal;
+}
+
+/** Clusters by their Secrets (label `argocd.argoproj.io/secret-type: cluster`), opened when the first application needs one. */
+export class Destinations {
+  readonly #options: DestinationsOptions;
+  readonly #secrets = new Map<string, ClusterSecret>();
+  readonly #open = new Map<string, Destination & { abort: AbortController; owned: boolean }>();
+
+  constructor(options: DestinationsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes the present set of cluster Secrets; a connection whose Secret changed is made anew. */
+  replace(secrets: readonly KubeObject[]): void {
+    this.#secrets.clear();
+    for (const secret of secrets) {
+      const cluster = readSecret(secret);
+      this.#secrets.set(secret.metadata.name, cluster);
+    }
+    const ids = new Set([IN_CLUSTER, ...[...this.#secrets.values()].map((cluster) => cluster.id)]);
+    for (const [id, destination] of this.#open) {
+      if (ids.has(id)) continue;
+      this.#open.delete(id);
+      destination.abort.abort();
+      if (destination.owned) void destination.client.close();
+    }
+  }
+
+  /** The cluster an application names. */
+  async find({ spec: { destination } }: Application): Promise<Outcome<Destination>> {
+    const { server, name } = destination ?? {};
+    if (server && name)
+      return stop("DestinationInvalid", `application destination can't have both name and server defined: ${name} ${server}`);
+    if (!server && !name) return stop("DestinationInvalid", "application destination has neither a server nor a name");
+    const found = [...this.#secrets.values()].filter((c) => (name ? c.name === name : sameServer(c.server, server!)));
+    if (found.length > 1) return stop("DestinationAmbiguous", `there are ${found.length} clusters ${name ?? server}`);
+    if (found[0]) return this.#connect(found[0]);
+    if (name === "in-cluster" || (server && sameServer(server, IN_CLUSTER)))
+      return done(await this.#destination(IN_CLUSTER, this.#options.home, this.#options.namespaces));
+    return stop("ClusterNotFound", name ? `there are no clusters with this name: ${name}` : `cluster ${server} is not configured`);
+  }
+
+  async close(): Promise<void> {
+    for (const destination of this.#open.values()) {
+      destination.abort.abort();
+      if (destination.owned) await destination.client.close();
+    }
+    this.#open.clear();
+  }
+
+  get open(): Iterable<Destination> {
+    return this.#open.values();
+  }
+
+  async #connect(cluster: ClusterSecret): Promise<Outcome<Destination>> {
+    if (cluster.problem) return stop("ClusterSecretInvalid", `the Secret of cluster ${cluster.name} cannot be read: ${cluster.problem}`);
+    // A Secret may also describe the home cluster, to give it a name or namespaces.
+    const inside = sameServer(cluster.server, IN_CLUSTER);
+    const existing = this.#open.get(cluster.id);
+    if (existing) return done(existing);
+    const client = inside && !cluster.hasCredentials ? this.#options.home : new KubeClient(cluster.config!);
+    return done(await this.#destination(cluster.id, client, cluster.namespaces));
+  }
+
+  async #destination(id: string, client: KubeClient, namespaces: readonly string[]): Promise<Destination> {
+    const existing = this.#open.get(id);
+    if (existing) return existing;
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, this.#options.signal]);
+    const live = new Live({ client, namespaces, signal, changed: (label) => this.#options.changed(label, id) });
+    const destination = { id, client, live, namespaces: new Set<string>(), claims: new Map(), abort, owned: client !== this.#options.home };
+    this.#open.set(id, destination);
+    return destination;
+  }
+}
+
+interface ClusterSecret {
+  /** Changes with the content, so that a new credential means a new connection. */
+  id: string;
+  name: string;
+  server: string;
+  namespaces: string[];
+  hasCredentials: boolean;
+  config?: KubeConfig;
+  problem?: string;
+}
+
+function readSecret(secret: KubeObject): ClusterSecret {
+  const field = (name: string) =>
+    typeof secret.data?.[name] === "string" ? Buffer.from(secret.data[name], "base64").toString("utf8") : "";
+  const server = field("server").trim().replace(/\/+$/, "");
+  const cluster: ClusterSecret = {
+    id: `${server}#${secret.metadata.uid}/${secret.metadata.resourceVersion}`,
+    name: field("name") || server,
+    server,
+    namespaces: field("namespaces")
+      .split(",")
+      .map((n) => n.trim())
+      .filter(Boolean),
+    hasCredentials: false,
+  };
+  try {
+    const config = JSON.parse(field("config") || "{}") as ClusterConfig;
+    const tls = config.tlsClientConfig ?? {};
+    const pem = (text?: string) => (text ? Buffer.from(text, "base64").toString("utf8") : undefined);
+    const key = pem(tls.keyData);
+    const token = config.bearerToken ? new Secret(config.bearerToken) : undefined;
+    const exec = config.execProviderConfig;
+    const plugin = exec?.command
+      ? { ...exec, command: exec.command, env: Object.entries(exec.env ?? {}).map(([name, value]) => ({ name, value: String(value) })) }
+      : undefined;
+    cluster.hasCredentials = Boolean(token || key || plugin);
+    cluster.config = {
+      server: new URL(server).href.replace(/\/+$/, ""),
+      namespace: "default",
+      ca: pem(tls.caData),
+      cert: pem(tls.certData),
+      key: key ? new Secret(key) : undefined,
+      insecure: tls.insecure === true,
+      serverName: tls.serverName || undefined,
+      proxyUrl: config.proxyUrl || undefined,
+      token: token ? async () => token : plugin ? execPlugin(plugin) : undefined,
+    };
+  } catch {
+    // The message of the parser would quote the content.
+    cluster.problem = "its server is no URL or its config no JSON";
+  }
+  return cluster;
+}
+
+/** The `config` field of a cluster Secret. */
+interface ClusterConfig {
+  bearerToken?: string;
+  tlsClientConfig?: { insecure?: boolean; serverName?: string; caData?: string; certData?: string; keyData?: string };
+  execProviderConfig?: { command?: string; args?: string[]; env?: Record<string, string>; apiVersion?: string };
+  proxyUrl?: string;
+}
+
+const sameServer = (a: string, b: string): boolean => a.replace(/\/+$/, "") === b.replace(/\/+$/, "");

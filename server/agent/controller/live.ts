@@ -1,0 +1,166 @@
+import { done, type Failure, type Outcome } from "../../base/outcome.ts";
+import { FIELD_MANAGER, type KubeClient } from "../kube/client.ts";
+import { type KubeObject, keyOf } from "../kube/object.ts";
+import type { Resource } from "../kube/path.ts";
+import { watch } from "../kube/watch.ts";
+import { META } from "./application.ts";
+
+interface KindWatch {
+  objects: Map<string, KubeObject>;
+  ready: Promise<Outcome<void>>;
+  failure?: Failure;
+  listed: boolean;
+}
+
+export interface LiveOptions {
+  client: KubeClient;
+  /** Empty: the whole cluster. Else only these namespaces are watched. */
+  namespaces?: readonly string[];
+  /** Told the label value of the application whose object changed. */
+  changed(label: string): void;
+  signal: AbortSignal;
+}
+
+/**
+ * The managed objects of one cluster, by label: one watch a kind, however many applications use it, and nothing that nobody manages.
+ * What a write answers goes in at once, so that no decision waits for the watch to catch up.
+ */
+export class Live {
+  readonly #options: LiveOptions;
+  readonly #kinds = new Map<string, KindWatch>();
+  /** Objects written by us before the watch of their kind showed them. */
+  readonly #byApp = new Map<string, Map<string, KubeObject>>();
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+  }
+
+  /** Makes sure a kind is watched; resolves when its objects are known, or with why they are not. */
+  async observe(resource: Resource): Promise<Outcome<void>> {
+    const { namespaces = [] } = this.#options;
+    const scopes = resource.namespaced && namespaces.length ? namespaces : [undefined];
+    const seen = await Promise.all(scopes.map((namespace) => this.#kind(resource, namespace)));
+    return seen.find((outcome) => outcome.kind !== "done") ?? done(undefined);
+  }
+
+  get(key: string, label: string): KubeObject | undefined {
+    return this.#byApp.get(label)?.get(key);
+  }
+
+  /** The application that has an object now, whoever asks. */
+  find(key: string): KubeObject | undefined {
+    for (const objects of this.#byApp.values()) {
+      const found = objects.get(key);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  ofApp(label: string): ReadonlyMap<string, KubeObject> {
+    return this.#byApp.get(label) ?? new Map();
+  }
+
+  put(object: KubeObject): void {
+    this.#put(trim(object), keyOf(object));
+  }
+
+  remove(key: string, label: string): void {
+    this.#byApp.get(label)?.delete(key);
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const objects of this.#byApp.values()) size += objects.size;
+    return size;
+  }
+
+  #kind(resource: Resource, namespace: string | undefined): Promise<Outcome<void>> {
+    const id = `${resource.group}/${resource.kind}@${namespace ?? ""}`;
+    const known = this.#kinds.get(id);
+    if (known) return known.failure && !known.listed ? Promise.resolve(known.failure) : known.ready;
+    let ready!: (outcome: Outcome<void>) => void;
+    const kind: KindWatch = { objects: new Map(), listed: false, ready: new Promise((resolve) => (ready = resolve)) };
+    this.#kinds.set(id, kind);
+    void watch({
+      client: this.#options.client,
+      resource,
+      namespace,
+      labelSelector: META.app,
+      signal: this.#options.signal,
+      replace: (items) => {
+        const fresh = new Map(items.map((item) => [keyOf(item), item]));
+        // What we wrote during the list is newer than the list; its event will come.
+        for (const [key, old] of kind.objects) if (!fresh.has(key)) this.#gone(key, old);
+        kind.objects.clear();
+        for (const [key, item] of fresh) this.#seen(kind, key, item);
+        kind.listed = true;
+        kind.failure = undefined;
+        ready(done(undefined));
+        if (kind.ready !== LISTED) kind.ready = LISTED;
+      },
+      change: (type, object) => {
+        const key = keyOf(object);
+        if (type !== "DELETED") return this.#seen(kind, key, object);
+        kind.objects.delete(key);
+        this.#gone(key, object);
+      },
+      failed: (failure) => {
+        kind.failure = failure;
+        ready(failure);
+      },
+    });
+    return kind.ready;
+  }
+
+  #seen(kind: KindWatch, key: string, object: KubeObject): void {
+    const trimmed = trim(object);
+    const before = kind.objects.get(key);
+    const [was, is] = [labelOf(before), labelOf(trimmed)];
+    // The label moved to another application: the first one has lost the object.
+    if (before && was !== is) this.#gone(key, before);
+    kind.objects.set(key, trimmed);
+    if (this.#put(trimmed, key)) this.#options.changed(is);
+  }
+
+  /** False when what is here is as new. */
+  #put(object: KubeObject, key: string): boolean {
+    const label = labelOf(object);
+    let objects = this.#byApp.get(label);
+    if (!objects) {
+      objects = new Map();
+      this.#byApp.set(label, objects);
+    }
+    const old = objects.get(key);
+    if (old && old.metadata.uid === object.metadata.uid && !newer(object, old)) return false;
+    objects.set(key, object);
+    return true;
+  }
+
+  #gone(key: string, object: KubeObject): void {
+    const label = labelOf(object);
+    const objects = this.#byApp.get(label);
+    const here = objects?.get(key);
+    // A newer object of the same name may have been written since.
+    if (!here || here.metadata.uid !== object.metadata.uid) return;
+    objects!.delete(key);
+    if (objects!.size === 0) this.#byApp.delete(label);
+    this.#options.changed(label);
+  }
+}
+
+const LISTED = Promise.resolve(done(undefined));
+const labelOf = (object: KubeObject | undefined): string => object?.metadata.labels?.[META.app] ?? "";
+
+// Versions are opaque by contract, but every API server's are etcd revisions, and only those of one kind are compared.
+function newer(a: KubeObject, b: KubeObject): boolean {
+  const [x, y] = [a.metadata.resourceVersion ?? "", b.metadata.resourceVersion ?? ""];
+  return x.length !== y.length ? x.length > y.length : x > y;
+}
+
+/** Of `managedFields`, often half of an object, only our own entry matters. */
+function trim(object: KubeObject): KubeObject {
+  const managedFields = object.metadata.managedFields?.filter(
+    (f) => f.manager === FIELD_MANAGER && f.operation === "Apply" && !f.subresource,
+  );
+  return { ...object, metadata: { ...object.metadata, managedFields } };
+}

@@ -1,0 +1,86 @@
+import { digest } from "../../base/canonical.ts";
+import type { Failure, Outcome } from "../../base/outcome.ts";
+import { describe, gvkOf, type KubeObject, objectKey } from "../kube/object.ts";
+import type { Resource } from "../kube/path.ts";
+import { META } from "./application.ts";
+import { type Hook, hookOf, waveOf } from "./order.ts";
+import { appLabel, trackingId } from "./tracking.ts";
+
+/** One object as it shall be, ready to be sent. */
+export interface Target {
+  key: string;
+  object: KubeObject;
+  digest: string;
+  wave: number;
+  hook?: Hook;
+  /** Where to send it; absent when the cluster does not have the kind, and `problem` says so. */
+  resource?: Resource;
+  problem?: Failure;
+}
+
+export interface Normalised {
+  targets: Target[];
+  /** Keys that appeared more than once, with the number of times; the last one won. */
+  repeated: { name: string; times: number }[];
+}
+
+/**
+ * Makes rendered objects comparable: namespace by scope, Secret data encoded, tracking added, duplicates resolved. The input is shared
+ * with the cache and stays as it is.
+ */
+export async function normalise(
+  rendered: readonly KubeObject[],
+  app: string,
+  namespace: string,
+  find: (group: string, version: string, kind: string) => Promise<Outcome<Resource>>,
+): Promise<Normalised> {
+  const byKey = new Map<string, Target>();
+  const times = new Map<string, number>();
+  const kinds = new Map<string, Outcome<Resource>>();
+  for (const given of rendered) {
+    const { group, version, kind } = gvkOf(given);
+    const gvk = `${group}/${version}/${kind}`;
+    let found = kinds.get(gvk);
+    if (!found) {
+      found = await find(group, version, kind);
+      kinds.set(gvk, found);
+    }
+    const resource = found.kind === "done" ? found.value : undefined;
+    const object = clean(given, resource?.namespaced ?? true, namespace);
+    const hook = hookOf(object);
+    track(object, app, namespace);
+    const key = objectKey(group, kind, object.metadata.namespace ?? "", object.metadata.name ?? object.metadata.generateName ?? "");
+    times.set(key, (times.get(key) ?? 0) + 1);
+    byKey.set(key, {
+      key,
+      object,
+      digest: digest(object),
+      wave: waveOf(object),
+      hook,
+      resource,
+      problem: found.kind === "done" ? undefined : found,
+    });
+  }
+  const repeated = [...times].filter(([, n]) => n > 1).map(([key, n]) => ({ name: describe(byKey.get(key)!.object), times: n }));
+  return { targets: [...byKey.values()], repeated };
+}
+
+function clean(given: KubeObject, namespaced: boolean, namespace: string): KubeObject {
+  const { status: _, ...object } = given as KubeObject & { status?: unknown };
+  const { creationTimestamp, resourceVersion, uid, managedFields, generation, ...metadata } = given.metadata;
+  if (!namespaced) delete metadata.namespace;
+  else if (!metadata.namespace && namespace) metadata.namespace = namespace;
+  const result: KubeObject = { ...object, metadata } as KubeObject;
+  if (result.apiVersion === "v1" && result.kind === "Secret" && result.stringData && typeof result.stringData === "object") {
+    const { stringData, ...secret } = result;
+    const encoded = Object.entries(stringData as Record<string, unknown>).map(([k, v]) => [k, Buffer.from(String(v)).toString("base64")]);
+    return { ...secret, data: { ...(secret.data as object), ...Object.fromEntries(encoded) } } as KubeObject;
+  }
+  return result;
+}
+
+function track(object: KubeObject, app: string, namespace: string): void {
+  const { labels, annotations } = object.metadata;
+  object.metadata.annotations = { ...annotations, [META.trackingId]: trackingId(app, object, namespace) };
+  object.metadata.labels = { ...labels, [META.app]: appLabel(app) };
+}

@@ -1,0 +1,174 @@
+import type { Failure } from "../../base/outcome.ts";
+import { KUBE } from "../kube/errors.ts";
+import { describe, gvkOf, type KubeObject } from "../kube/object.ts";
+import type { Resource } from "../kube/path.ts";
+import { type Application, META, type ResourceStatus } from "./application.ts";
+import { otherOwner } from "./apply.ts";
+import { covered, dryRun } from "./compare.ts";
+import type { Memory } from "./deps.ts";
+import type { Destination } from "./destination.ts";
+import { aggregateHealth, type Health, type HealthStatus, healthOf } from "./health/health.ts";
+import type { Target } from "./normalise.ts";
+import { csv, hookOf } from "./order.ts";
+import type { Report } from "./report.ts";
+import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
+import { appLabel, ownerOf } from "./tracking.ts";
+
+export interface Observed {
+  status: "Synced" | "OutOfSync" | "Unknown";
+  health: HealthStatus;
+  resources: ResourceStatus[];
+  /** What a sync could change. */
+  outOfSync: ResourceStatus[];
+  prunable: KubeObject[];
+  inventory: number;
+  images: string[];
+}
+
+/** Watches every kind an application wants or had; failures are the kinds that cannot be seen. */
+export async function watchKinds(destination: Destination, app: Application, targets: readonly Target[]): Promise<Map<string, Failure>> {
+  const wanted = new Map<string, Resource>();
+  const failures = new Map<string, Failure>();
+  for (const { resource, problem, object } of targets) {
+    if (resource) wanted.set(`${resource.group}/${resource.kind}`, resource);
+    // Its scope is unknown, so even its name is: taking it for absent would prune it.
+    else if (problem && problem.kind !== "stop") failures.set(kindId(object), problem);
+  }
+  // What was applied by an earlier revision must be seen to be pruned.
+  for (const { group = "", version, kind } of app.status?.resources ?? []) {
+    if (wanted.has(`${group}/${kind}`)) continue;
+    const found = await destination.client.discovery.find(group, version, kind);
+    if (found.kind === "done") wanted.set(`${group}/${kind}`, found.value);
+    else if (found.reason !== KUBE.kindNotFound) failures.set(`${group}/${kind}`, found);
+  }
+  await Promise.all(
+    [...wanted].map(async ([id, resource]) => {
+      const seen = await destination.live.observe(resource);
+      if (seen.kind !== "done") failures.set(id, seen);
+    }),
+  );
+  return failures;
+}
+
+/** Compares what is wanted with what is there. No request for an object of which neither side changed. */
+export async function observe(
+  app: Application,
+  targets: readonly Target[],
+  destination: Destination,
+  memory: Memory,
+  unseen: ReadonlyMap<string, Failure>,
+  report: Report,
+): Promise<Observed> {
+  const { live } = destination;
+  const label = appLabel(app.metadata.name);
+  const brought = broughtKinds(targets);
+  const resources: ResourceStatus[] = [];
+  const outOfSync: ResourceStatus[] = [];
+  const parts: { health?: Health; missing: boolean }[] = [];
+  const images = new Set<string>();
+  for (const [id, failure] of unseen) report.condition("ComparisonError", failure.reason, `${id} cannot be watched: ${failure.message}`);
+
+  const compared = targets.filter((target) => !target.hook);
+  const same = await Promise.all(compared.map((target) => isSame(target, live.get(target.key, label), destination, memory, unseen)));
+  for (const [i, target] of compared.entries()) {
+    const { object, key, wave } = target;
+    const id = kindId(object);
+    const current = live.get(key, label);
+    const row = rowOf(object, wave);
+    const owner = current ? undefined : foreignOwner(destination, target, app);
+    const ignored = object.metadata.annotations?.[META.ignoreHealth] === "true";
+    if (unseen.has(id)) row.status = "Unknown";
+    else if (owner) {
+      row.status = "OutOfSync";
+      report.condition(
+        "SharedResourceWarning",
+        "SharedResource",
+        `${describe(object)} is part of applications ${app.metadata.name} and ${owner}`,
+      );
+    } else {
+      row.status = same[i] ? "Synced" : "OutOfSync";
+      if (row.status === "OutOfSync") outOfSync.push(row);
+    }
+    if (target.problem && !brought.has(id))
+      report.condition("ComparisonError", target.problem.reason, `${describe(object)}: ${target.problem.message}`);
+    const health = current ? healthOf(current) : undefined;
+    if (current && health) row.health = health;
+    else if (!current && !unseen.has(id)) row.health = { status: "Missing" };
+    if (!ignored && !unseen.has(id)) parts.push({ health, missing: !current });
+    for (const image of imagesOf(current ?? object)) images.add(image);
+    resources.push(row);
+  }
+
+  const extra = prunable(live.ofApp(label), targets, (object) => ownerOf(object) === app.metadata.name);
+  for (const object of extra) {
+    const row: ResourceStatus = { ...rowOf(object, 0), status: "OutOfSync", requiresPruning: true };
+    const health = healthOf(object);
+    if (health) row.health = health;
+    resources.push(row);
+    const extraneous = csv(object.metadata.annotations?.[META.compareOptions]).includes("IgnoreExtraneous");
+    if (!extraneous && pruneAllowed(object, app.spec.syncPolicy?.syncOptions ?? [])) outOfSync.push(row);
+    parts.push({ health, missing: false });
+  }
+  resources.sort(byName);
+  const anyOut = resources.some((r) => r.status === "OutOfSync");
+  return {
+    status: unseen.size ? "Unknown" : anyOut ? "OutOfSync" : "Synced",
+    health: aggregateHealth(parts),
+    resources,
+    outOfSync,
+    prunable: extra,
+    inventory: [...live.ofApp(label).values()].filter((object) => !hookOf(object)).length,
+    images: [...images].sort(),
+  };
+}
+
+async function isSame(
+  target: Target,
+  current: KubeObject | undefined,
+  { client }: Destination,
+  { verdicts }: Memory,
+  unseen: ReadonlyMap<string, Failure>,
+): Promise<boolean> {
+  if (!current || !target.resource || unseen.has(kindId(target.object))) return false;
+  const known = verdicts.get(target, current);
+  if (known !== undefined) return known;
+  let same = covered(target.object, current);
+  if (!same) {
+    const tried = await dryRun(client, target, current);
+    // What cannot be tried cannot be the same: an immutable field, a refusing webhook. The sync will say why.
+    if (tried.kind === "again") return false;
+    same = tried.kind === "done" && tried.value;
+  }
+  verdicts.set(target, current, same);
+  return same;
+}
+
+function foreignOwner(destination: Destination, target: Target, app: Application): string | undefined {
+  const here = destination.live.find(target.key);
+  return here || destination.claims.has(target.key) ? otherOwner(destination, target, app) : undefined;
+}
+
+function rowOf(object: KubeObject, wave: number): ResourceStatus {
+  const { group, version, kind } = gvkOf(object);
+  const row: ResourceStatus = { version, kind, name: object.metadata.name };
+  if (group) row.group = group;
+  if (object.metadata.namespace) row.namespace = object.metadata.namespace;
+  if (wave) row.syncWave = wave;
+  return row;
+}
+
+const kindId = (object: KubeObject): string => `${gvkOf(object).group}/${object.kind}`;
+
+function byName(a: ResourceStatus, b: ResourceStatus): number {
+  const [x, y] = [a, b].map((r) => `${r.group ?? ""}/${r.kind}/${r.namespace ?? ""}/${r.name}`) as [string, string];
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+function imagesOf(object: KubeObject): string[] {
+  const spec =
+    object.kind === "CronJob"
+      ? object.spec?.jobTemplate?.spec?.template?.spec
+      : (object.spec?.template?.spec ?? (object.kind === "Pod" ? object.spec : undefined));
+  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  return containers.map((c: { image?: string }) => c.image).filter((image): image is string => typeof image === "string");
+}

@@ -1,0 +1,105 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  type Application,
+  type ApplicationCondition,
+  type OperationState,
+  type ResourceStatus,
+  type Retry,
+  type SyncStatusCode,
+  sourceOf,
+} from "./application.ts";
+
+/** What automated sync decides to do now. */
+export type Decision =
+  | { do: "nothing" }
+  | { do: "sync"; attempts: number; onlyOutOfSync: boolean }
+  | { do: "wait"; afterMs: number }
+  | { do: "refuse"; condition: ApplicationCondition };
+
+export interface Situation {
+  app: Application;
+  status: SyncStatusCode;
+  /** What a sync could change: objects out of sync, without those that belong to another application. */
+  outOfSync: readonly Pick<ResourceStatus, "requiresPruning">[];
+  revision: string;
+  /** Objects of the inventory, and how many of them this revision no longer has. */
+  inventory: number;
+  prunable: number;
+  now: number;
+}
+
+// Self-heal waits 2 s, 6 s, 18 s … 300 s between attempts, and starts anew after a quiet 330 s, as Argo CD does.
+const HEAL = { firstMs: 2_000, factor: 3, capMs: 300_000, cooldownMs: 330_000 };
+// Fewer than this many are an ordinary change, however small the application.
+const SHRINK_MINIMUM = 3;
+
+/** The rules of automated sync, as one table read from the top. */
+export function decide(s: Situation): Decision {
+  const { app } = s;
+  const automated = app.spec.syncPolicy?.automated;
+  if (!automated || automated.enabled === false) return { do: "nothing" };
+  if (app.operation || isOpen(app.status?.operationState) || app.metadata.deletionTimestamp) return { do: "nothing" };
+  if (s.status !== "OutOfSync") return { do: "nothing" };
+  const changed = s.outOfSync;
+  if (changed.length === 0) return { do: "nothing" };
+  if (!automated.prune && changed.every((r) => r.requiresPruning)) return { do: "nothing" };
+
+  // One attempt for each revision and source: what failed once would fail again.
+  const last = app.status?.operationState;
+  const attempted = last?.syncResult?.revision === s.revision && isDeepStrictEqual(last.syncResult.source, sourceOf(app));
+  if (attempted && (last.phase === "Failed" || last.phase === "Error")) {
+    return refuse("SyncError", firstReason(last) ?? "SyncFailed", `Failed last sync attempt to ${s.revision}: ${last.message ?? ""}`);
+  }
+  let attempts = 0;
+  if (attempted) {
+    if (!automated.selfHeal) return { do: "nothing" };
+    const finished = Date.parse(last.finishedAt ?? "") || 0;
+    attempts = s.now - finished > HEAL.cooldownMs ? 0 : (last.operation.sync?.autoHealAttemptsCount ?? 0);
+    const waitMs = attempts === 0 ? 0 : Math.min(HEAL.capMs, HEAL.firstMs * HEAL.factor ** (attempts - 1));
+    const left = finished + waitMs - s.now;
+    if (left > 0) return { do: "wait", afterMs: left };
+    attempts++;
+  }
+
+  // Nothing is deleted on a suspicion.
+  if (automated.prune && s.prunable > 0) {
+    if (s.prunable >= s.inventory && changed.every((r) => r.requiresPruning) && !automated.allowEmpty) {
+      return refuse("SyncError", "PruneWouldEmpty", `Skipping sync attempt to ${s.revision}: auto-sync will wipe out all resources`);
+    }
+    if (s.prunable >= SHRINK_MINIMUM && s.prunable * 2 > s.inventory && !automated.allowEmpty) {
+      return refuse(
+        "SyncError",
+        "PruneNeedsConsent",
+        `Skipping sync attempt to ${s.revision}: it would prune ${s.prunable} of ${s.inventory} resources; sync with prune by hand to agree, or set automated.allowEmpty`,
+      );
+    }
+  }
+  return { do: "sync", attempts, onlyOutOfSync: attempted };
+}
+
+export const isOpen = (state: OperationState | undefined): boolean => state?.phase === "Running" || state?.phase === "Terminating";
+
+/** The constant of the first object that failed, so that a machine need not read the message. */
+export const firstReason = (state: OperationState): string | undefined =>
+  state.syncResult?.resources?.find((r) => r.status === "SyncFailed")?.reason;
+
+function refuse(type: string, reason: string, message: string): Decision {
+  return { do: "refuse", condition: { type, reason, message } };
+}
+
+/** When attempt number `count` (from 1) may start after a failure; undefined when there are no more. */
+export function retryDelay(retry: Retry | undefined, count: number): number | undefined {
+  if (!retry?.limit || (retry.limit > 0 && count > retry.limit)) return undefined;
+  const { duration = "5s", factor = 2, maxDuration = "3m" } = retry.backoff ?? {};
+  return Math.min(milliseconds(maxDuration, 180_000), milliseconds(duration, 5_000) * factor ** (count - 1));
+}
+
+/** `1h30m`, `500ms`; a bare number is seconds. */
+export function milliseconds(text: string | number, otherwise: number): number {
+  if (typeof text === "number" || /^\d+$/.test(text)) return Number(text) * 1_000;
+  const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return otherwise;
+  let sum = 0;
+  for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) sum += Number(number) * units[unit!]!;
+  return sum;
+}

@@ -1,0 +1,133 @@
+import { canonical } from "../../base/canonical.ts";
+import type { Outcome } from "../../base/outcome.ts";
+import { type Application, type ApplicationCondition, type ApplicationStatus, META } from "./application.ts";
+import type { Deps } from "./deps.ts";
+
+// A step that ends sooner is not worth a write: the next one would come at once.
+const ANNOUNCE_AFTER_MS = 250;
+
+/**
+ * What one reconciliation tells about itself. Steps are announced before they begin; an announcement is written when the step takes long
+ * enough to be watched, and the result is one patch with only what changed.
+ */
+export class Report {
+  readonly #deps: Deps;
+  readonly #name: string;
+  #conditions: ApplicationCondition[] = [];
+  #next: ApplicationStatus = {};
+  #announced: ApplicationCondition | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(deps: Deps, name: string) {
+    this.#deps = deps;
+    this.#name = name;
+  }
+
+  /** Says what begins now; `reason` is a constant. */
+  begin(reason: string, message: string): void {
+    this.#announced = { type: "Reconciling", reason, message };
+    this.#timer ??= setTimeout(() => this.#announce(), ANNOUNCE_AFTER_MS);
+  }
+
+  condition(type: string, reason: string, message: string): void {
+    // A message of a megabyte would not be read, and might not fit.
+    const text = message.length > 4_000 ? `${message.slice(0, 4_000)}…` : message;
+    if (!this.#conditions.some((c) => c.type === type && c.reason === reason && c.message === text))
+      this.#conditions.push({ type, reason, message: text });
+  }
+
+  get conditions(): readonly ApplicationCondition[] {
+    return this.#conditions;
+  }
+
+  set(part: ApplicationStatus): void {
+    Object.assign(this.#next, part);
+  }
+
+  /** The status so far, as the next step may need it. */
+  get status(): ApplicationStatus {
+    return { ...this.#deps.store.get(this.#name)?.status, ...this.#next };
+  }
+
+  /** Writes the result; fields that were not set stay as they are. */
+  async end(options: { refreshed?: boolean; operationTaken?: boolean } = {}): Promise<Outcome<unknown>> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#writing;
+    const app = this.#deps.store.get(this.#name);
+    if (!app) return { kind: "done", value: undefined };
+    const metadata: Record<string, unknown> = {};
+    const patch: Record<string, unknown> = {};
+    let own = false;
+    if (options.refreshed && app.metadata.annotations?.[META.refresh] !== undefined) {
+      metadata.annotations = { [META.refresh]: null };
+      own = true;
+    }
+    if (options.operationTaken && app.operation) {
+      patch.operation = null;
+      own = true;
+    }
+    if (own) metadata.resourceVersion = app.metadata.resourceVersion;
+    if (Object.keys(metadata).length) patch.metadata = metadata;
+    const status = this.#difference(app, { ...this.#next, conditions: this.#timed(app, this.#conditions) });
+    // The time of the last look is written along with something else: by itself it is not worth a write.
+    const reconciledAt =
+      options.refreshed && (own || status) ? { reconciledAt: new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "") } : {};
+    if (status || options.refreshed) patch.status = { ...status, ...reconciledAt };
+    if (Object.keys((patch.status as object) ?? {}).length === 0) delete patch.status;
+    if (Object.keys(patch).length === 0) return { kind: "done", value: undefined };
+    return this.#deps.store.patch(this.#name, patch, own);
+  }
+
+  /** Forgets a step that was announced: the reconciliation ends without a result of its own. */
+  async drop(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#writing;
+  }
+
+  #announce(): void {
+    this.#timer = undefined;
+    const app = this.#deps.store.get(this.#name);
+    if (this.#closed || !app || !this.#announced) return;
+    const conditions = [...(app.status?.conditions ?? []).filter((c) => c.type !== "Reconciling"), this.#announced];
+    const status = this.#difference(app, { ...this.#next, conditions: this.#timed(app, conditions) });
+    if (status) this.#writing = this.#writing.then(() => this.#deps.store.patch(this.#name, { status }, false));
+  }
+
+  /** A condition keeps its time while it says the same. */
+  #timed(app: Application, conditions: readonly ApplicationCondition[]): ApplicationCondition[] {
+    const now = new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "");
+    return conditions.map((c) => {
+      const old = app.status?.conditions?.find((o) => o.type === c.type && o.message === c.message);
+      return { ...c, lastTransitionTime: old?.lastTransitionTime ?? now };
+    });
+  }
+
+  #difference(app: Application, next: ApplicationStatus): Record<string, unknown> | undefined {
+    const patch: Record<string, unknown> = {};
+    const old = (app.status ?? {}) as Record<string, unknown>;
+    for (const [field, value] of Object.entries(next)) {
+      const empty = value === undefined || (Array.isArray(value) && value.length === 0);
+      if (empty) {
+        if (old[field] !== undefined) patch[field] = null;
+      } else if (canonical(value) !== canonical(old[field])) {
+        patch[field] = replaceable(value, old[field]);
+      }
+    }
+    return Object.keys(patch).length ? patch : undefined;
+  }
+}
+
+/** A merge patch keeps what it does not name: what is gone from an object must be named with null. */
+function replaceable(value: unknown, old: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (typeof old !== "object" || old === null || Array.isArray(old)) return value;
+  const result: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value))
+    if (inner !== undefined) result[key] = replaceable(inner, (old as Record<string, unknown>)[key]);
+  for (const key of Object.keys(old)) if ((value as Record<string, unknown>)[key] === undefined) result[key] = null;
+  return result;
+}

@@ -1,0 +1,65 @@
+import { digest } from "../../base/canonical.ts";
+import type { Outcome } from "../../base/outcome.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { RESOURCES } from "../kube/path.ts";
+import type { Application } from "./application.ts";
+
+/** The Applications of our namespace as last seen or written, so that nobody reacts to what this program wrote itself. */
+export class Store {
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  readonly #apps = new Map<string, { app: Application; inputs: string }>();
+
+  constructor(client: KubeClient, namespace: string) {
+    this.#client = client;
+    this.#namespace = namespace;
+  }
+
+  get(name: string): Application | undefined {
+    return this.#apps.get(name)?.app;
+  }
+
+  all(): Application[] {
+    return [...this.#apps.values()].map(({ app }) => app);
+  }
+
+  /** Takes an event; true when it changes what a reconciliation depends on, and not only what one wrote. */
+  seen(app: Application): boolean {
+    const old = this.#apps.get(app.metadata.name);
+    if (old && old.app.metadata.uid === app.metadata.uid && !isNewer(app, old.app)) return false;
+    const inputs = inputsOf(app);
+    this.#apps.set(app.metadata.name, { app, inputs });
+    return old?.inputs !== inputs;
+  }
+
+  gone(name: string): void {
+    this.#apps.delete(name);
+  }
+
+  /**
+   * Writes a merge patch and remembers the answer. `own` says that the patch itself changes inputs (and carries a resourceVersion, so
+   * that nobody else's change can be in the answer); otherwise changed inputs in the answer are somebody else's.
+   */
+  async patch(name: string, patch: object, own: boolean): Promise<Outcome<Application>> {
+    const written = (await this.#client.mergePatch(RESOURCES.application, this.#namespace, name, patch)) as Outcome<Application>;
+    if (written.kind !== "done") return written;
+    const changed = this.seen(written.value);
+    if (changed && !own) this.onForeignChange(name);
+    return written;
+  }
+
+  /** Set by the controller: the answer to a write showed somebody else's change. */
+  onForeignChange: (name: string) => void = () => {};
+}
+
+function inputsOf(app: Application): string {
+  const { annotations, labels, finalizers, deletionTimestamp } = app.metadata;
+  // Terminating an operation is written into the status by whoever wants it.
+  const terminating = app.status?.operationState?.phase === "Terminating";
+  return digest({ spec: app.spec, operation: app.operation, annotations, labels, finalizers, deletionTimestamp, terminating });
+}
+
+function isNewer(a: Application, b: Application): boolean {
+  const [x, y] = [a.metadata.resourceVersion ?? "", b.metadata.resourceVersion ?? ""];
+  return x.length !== y.length ? x.length > y.length : x > y;
+}

@@ -1,0 +1,315 @@
+import type { Outcome } from "../../base/outcome.ts";
+import { KUBE } from "../kube/errors.ts";
+import { describe, gvkOf, type KubeObject } from "../kube/object.ts";
+import type { Application, OperationPhase, OperationState, ResourceResult } from "./application.ts";
+import { applyTarget, ensureNamespace, otherOwner } from "./apply.ts";
+import type { Verdicts } from "./compare.ts";
+import type { Destination } from "./destination.ts";
+import { healthOf } from "./health/health.ts";
+import type { Target } from "./normalise.ts";
+import { syncOption } from "./order.ts";
+import { broughtKinds, groupTasks, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
+import { appLabel, ownerOf } from "./tracking.ts";
+
+export interface SyncInput {
+  app: Application;
+  state: OperationState;
+  targets: readonly Target[];
+  destination: Destination;
+  verdicts: Verdicts;
+  /** Whether the operation may prune: its own flag, or the automated policy. */
+  prune: boolean;
+  now(): string;
+}
+
+// The API server of a small cluster gains nothing from more requests of one application at once than it has connections.
+const PARALLEL = 16;
+
+/**
+ * One step of an operation. It does all that can be done without waiting and gives the state to be written; while `phase` is
+ * `Running` the caller comes again when something changed.
+ *
+ *   groups of (phase, wave) in order: prune → delete old hooks → apply, kind by kind → wait until healthy, if more follows
+ *   a failure → SyncFail hooks → Failed;   nothing left → Succeeded
+ */
+export async function advance(input: SyncInput): Promise<OperationState> {
+  const { app, state, destination } = input;
+  const run = new Run(input);
+  if (state.phase === "Terminating") return run.finish("Failed", "Operation terminated");
+
+  const invalid = run.validate();
+  if (invalid) return run.finish("Failed", invalid);
+  const options = app.spec.syncPolicy?.syncOptions ?? [];
+  const namespace = app.spec.destination.namespace;
+  if (options.includes("CreateNamespace=true") && namespace && !input.targets.some((t) => t.key === `/Namespace//${namespace}`)) {
+    const made = await ensureNamespace(destination, app);
+    if (made.kind !== "done") return run.finish("Failed", `namespace ${namespace} cannot be made: ${made.message}`);
+  }
+
+  const main = groupTasks(run.tasks.filter((task) => task.phase !== "SyncFail"));
+  for (const [index, group] of main.entries()) {
+    await run.group(group);
+    if (run.failed(group)) return run.fail();
+    const waiting = run.waiting(group, index < main.length - 1);
+    if (run.failed(group)) return run.fail();
+    if (waiting) return run.running(waiting);
+  }
+  await run.cleanHooks(true);
+  return run.finish("Succeeded", run.tasks.length ? "successfully synced (all tasks run)" : "successfully synced (no more tasks)");
+}
+
+class Run {
+  readonly #input: SyncInput;
+  readonly #results: Map<string, ResourceResult>;
+  readonly tasks: Task[];
+  readonly #options: string[];
+
+  constructor(input: SyncInput) {
+    this.#input = input;
+    const { app, state, targets, destination } = input;
+    const label = appLabel(app.metadata.name);
+    const extra = prunable(destination.live.ofApp(label), targets, (object) => ownerOf(object) === app.metadata.name);
+    this.#options = [...(state.operation.sync?.syncOptions ?? []), ...(app.spec.syncPolicy?.syncOptions ?? [])];
+    this.tasks = planTasks(
+      app,
+      state.operation,
+      targets,
+      extra.map((object) => ({ object })),
+    );
+    // An object of another application is not touched; the comparison has said so.
+    this.tasks = this.tasks.filter((task) => !task.target || task.hook || !otherOwner(destination, task.target, app));
+    this.#results = new Map((state.syncResult?.resources ?? []).map((r) => [resultId(r), r]));
+  }
+
+  /** What is known to be wrong before anything is sent: then nothing is. */
+  validate(): string | undefined {
+    const { targets, app, destination } = this.#input;
+    const brought = broughtKinds(targets);
+    const bad: Task[] = [];
+    for (const task of this.tasks) {
+      const { target } = task;
+      if (!target?.problem) continue;
+      const { group, kind } = gvkOf(task.object);
+      if (brought.has(`${group}/${kind}`) || syncOption("SkipDryRunOnMissingResource", task.object, this.#options) === "true") continue;
+      this.#record(task, {
+        status: "SyncFailed",
+        reason: target.problem.reason,
+        message: missingKind(task.object, target.problem.message),
+      });
+      bad.push(task);
+    }
+    if (bad.length) return `one or more synchronization tasks are not valid: ${this.#results.get(bad[0]!.id)!.message}`;
+    if (this.#options.includes("FailOnSharedResource=true")) {
+      const shared = targets.find((target) => otherOwner(destination, target, app));
+      if (shared) return `Shared resource found: ${describe(shared.object)} is part of application ${otherOwner(destination, shared, app)}`;
+    }
+    return undefined;
+  }
+
+  /** Runs what of a group has not run yet. */
+  async group(group: readonly Task[]): Promise<void> {
+    const open = group.filter((task) => !this.#results.has(task.id));
+    await inParallel(
+      open.filter((task) => task.prune),
+      (task) => this.#prune(task),
+    );
+    const applies = open.filter((task) => !task.prune);
+    for (let from = 0; from < applies.length; ) {
+      let to = from + 1;
+      while (to < applies.length && applies[to]!.object.kind === applies[from]!.object.kind) to++;
+      await inParallel(applies.slice(from, to), (task) => (task.hook ? this.#hook(task) : this.#apply(task)));
+      // A kind that could not be made is what the next kinds would stumble over.
+      if (applies.slice(from, to).some((task) => this.#results.get(task.id)?.status === "SyncFailed" && task.object.kind === "Namespace"))
+        return;
+      from = to;
+    }
+  }
+
+  failed(group: readonly Task[]): boolean {
+    return group.some((task) => {
+      const result = this.#results.get(task.id);
+      return result?.status === "SyncFailed" || result?.hookPhase === "Failed" || result?.hookPhase === "Error";
+    });
+  }
+
+  /** What a group still waits for; hooks always count, other objects only when something follows them. */
+  waiting(group: readonly Task[], more: boolean): string | undefined {
+    const open: Task[] = [];
+    for (const task of group) {
+      const result = this.#results.get(task.id);
+      if (!result) {
+        open.push(task);
+        continue;
+      }
+      const live = this.#live(task);
+      if (task.hook) {
+        if (result.hookPhase !== "Running") continue;
+        result.hookPhase = hookPhase(live);
+        if (result.hookPhase === "Running") open.push(task);
+        else result.message = (live && healthOf(live)?.message) ?? result.message;
+      } else if (more && task.prune) {
+        if (live && result.status === "Pruned") open.push(task);
+      } else if (more && result.status === "Synced") {
+        const health = live && healthOf(live);
+        if (!live)
+          Object.assign(result, {
+            status: "SyncFailed",
+            reason: "Vanished",
+            message: `${describe(task.object)} is missing, it might have been deleted`,
+          });
+        else if (health?.status === "Degraded")
+          Object.assign(result, { status: "SyncFailed", reason: "Degraded", message: health.message ?? "the resource is degraded" });
+        else if (health && health.status !== "Healthy") open.push(task);
+      }
+    }
+    const [first] = open;
+    if (!first) return undefined;
+    const name = `${gvkOf(first.object).group}/${first.object.kind}/${first.object.metadata.name}`;
+    const rest = open.length > 1 ? ` and ${open.length - 1} more ${first.hook ? "hooks" : "resources"}` : "";
+    return first.hook ? `waiting for completion of hook ${name}${rest}` : `waiting for healthy state of ${name}${rest}`;
+  }
+
+  async fail(): Promise<OperationState> {
+    const hooks = this.tasks.filter((task) => task.phase === "SyncFail");
+    await this.group(hooks);
+    const waiting = this.waiting(hooks, false);
+    if (waiting) return this.running(waiting);
+    await this.cleanHooks(false);
+    const reasons = [...this.#results.values()].filter((r) => r.status === "SyncFailed" || r.hookPhase === "Failed").map((r) => r.message);
+    const why = [...new Set(reasons)].filter(Boolean).slice(0, 3).join("; ");
+    return this.finish("Failed", `one or more synchronization tasks completed unsuccessfully${why ? `, reason: ${why}` : ""}`);
+  }
+
+  /** Deletes the hooks whose policy says so now that the operation ends. */
+  async cleanHooks(succeeded: boolean): Promise<void> {
+    const policy = succeeded ? "HookSucceeded" : "HookFailed";
+    await inParallel(
+      this.tasks.filter((task) => task.hook && task.target?.hook?.deletePolicies.includes(policy)),
+      async (task) => {
+        const live = this.#live(task);
+        if (live) await this.#delete(task, live);
+      },
+    );
+  }
+
+  running(message: string): OperationState {
+    return this.#state("Running", message);
+  }
+
+  finish(phase: OperationPhase, message: string): OperationState {
+    return { ...this.#state(phase, message), finishedAt: this.#input.now() };
+  }
+
+  async #apply(task: Task): Promise<void> {
+    const { destination, app, verdicts } = this.#input;
+    const sent = await applyTarget(destination, task.target!, app, verdicts, this.#options);
+    if (sent.kind === "done") return this.#record(task, { status: "Synced", message: `${shortName(task.object)} ${sent.value}` });
+    const { reason } = sent;
+    const message = reason === KUBE.kindNotFound ? missingKind(task.object, sent.message) : sent.message;
+    this.#record(task, { status: "SyncFailed", reason, message });
+  }
+
+  async #prune(task: Task): Promise<void> {
+    const { prune } = this.#input;
+    if (!prune) return this.#record(task, { status: "PruneSkipped", message: "ignored (requires pruning)" });
+    if (!pruneAllowed(task.object, this.#options)) return this.#record(task, { status: "PruneSkipped", message: "ignored (no prune)" });
+    const deleted = await this.#delete(task, task.object);
+    if (deleted.kind === "done" || deleted.reason === KUBE.notFound) this.#record(task, { status: "Pruned", message: "pruned" });
+    else this.#record(task, { status: "SyncFailed", reason: deleted.reason, message: deleted.message });
+  }
+
+  /** A hook of an earlier run goes first; the new one is made in the step after it is gone. */
+  async #hook(task: Task): Promise<void> {
+    const { destination, app, verdicts, state } = this.#input;
+    const live = this.#live(task);
+    if (
+      live &&
+      task.target!.hook!.deletePolicies.includes("BeforeHookCreation") &&
+      live.metadata.annotations?.[STARTED] !== state.startedAt
+    ) {
+      if (!live.metadata.deletionTimestamp) await this.#delete(task, live);
+      if (this.#live(task)) return;
+    }
+    const object = structuredClone(task.object);
+    object.metadata.annotations = { ...object.metadata.annotations, [STARTED]: state.startedAt };
+    const sent = await applyTarget(
+      destination,
+      { ...task.target!, object, digest: `${task.target!.digest}@${state.startedAt}` },
+      app,
+      verdicts,
+      [],
+    );
+    if (sent.kind === "done") this.#record(task, { hookPhase: "Running", message: `${shortName(task.object)} ${sent.value}` });
+    else this.#record(task, { status: "SyncFailed", hookPhase: "Failed", reason: sent.reason, message: sent.message });
+  }
+
+  async #delete(task: Task, object: KubeObject): Promise<Outcome<unknown>> {
+    const { client, live } = this.#input.destination;
+    const { group, version, kind } = gvkOf(object);
+    const resource = await client.discovery.find(group, version, kind);
+    if (resource.kind !== "done") return resource;
+    const policy = syncOption("PrunePropagationPolicy", undefined, this.#options) ?? "foreground";
+    const propagation = policy === "background" ? "Background" : policy === "orphan" ? "Orphan" : "Foreground";
+    const { namespace, name, uid } = object.metadata;
+    const deleted = await client.delete(resource.value, namespace, name, { propagation, uid });
+    // The answer is a Status when it is gone at once, and the object itself while finalizers hold it.
+    if (deleted.kind === "done" && (deleted.value as KubeObject).kind === "Status")
+      live.remove(task.key, appLabel(this.#input.app.metadata.name));
+    return deleted;
+  }
+
+  #live(task: Task): KubeObject | undefined {
+    return this.#input.destination.live.get(task.key, appLabel(this.#input.app.metadata.name));
+  }
+
+  #record(task: Task, result: Pick<ResourceResult, "status" | "message" | "reason" | "hookPhase">): void {
+    const { group, version, kind } = gvkOf(task.object);
+    this.#results.set(task.id, {
+      group,
+      version,
+      kind,
+      namespace: task.object.metadata.namespace ?? "",
+      name: task.object.metadata.name,
+      ...result,
+      ...(task.hook ? { hookType: task.phase } : {}),
+      syncPhase: task.phase,
+    });
+  }
+
+  #state(phase: OperationPhase, message: string): OperationState {
+    const { state, app } = this.#input;
+    const resources = [...this.#results.values()];
+    return { ...state, phase, message, syncResult: { revision: "", source: app.spec.source, ...state.syncResult, resources } };
+  }
+}
+
+// Which run of the operation made a hook, so that a restart of this program does not run it twice.
+const STARTED = "outpost.dev/hook-started-at";
+
+const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;
+
+function hookPhase(live: KubeObject | undefined): OperationPhase {
+  if (!live) return "Failed";
+  const status = healthOf(live)?.status ?? "Healthy";
+  if (status === "Healthy") return "Succeeded";
+  return status === "Progressing" || status === "Suspended" ? "Running" : "Failed";
+}
+
+/** `deployment.apps/guestbook`. */
+function shortName(object: KubeObject): string {
+  const { group, kind } = gvkOf(object);
+  return `${kind.toLowerCase()}${group ? `.${group}` : ""}/${object.metadata.name}`;
+}
+
+function missingKind(object: KubeObject, detail: string): string {
+  const { group, kind } = gvkOf(object);
+  return `The Kubernetes API could not find ${group}/${kind} for requested resource ${object.metadata.namespace ?? ""}/${object.metadata.name}. Make sure the "${kind}" CRD is installed on the destination cluster. (${detail})`;
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) await work(items[next++]!);
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, items.length) }, worker));
+}

@@ -1,0 +1,217 @@
+import { writeFile } from "node:fs/promises";
+import { join, posix } from "node:path";
+import { again, done, type Outcome, stop } from "../../base/outcome.ts";
+import { RUN_REASONS, run } from "../../base/run.ts";
+import type { KubeObject } from "../kube/object.ts";
+import { extract, newBudget, toolEnv, withFolder } from "./extract.ts";
+import { findTool } from "./tool.ts";
+import type { Tree } from "./tree.ts";
+import { type KustomizeParameters, REPO } from "./types.ts";
+import { parseManifests, parseYaml } from "./yaml.ts";
+
+export const KUSTOMIZATION_FILES = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+const DEADLINE_MS = 90_000;
+const MAX_OUTPUT = 50_000_000;
+const MAX_BASES = 200;
+
+// biome-ignore lint/suspicious/noExplicitAny: a kustomization is the user's; kustomize itself judges its shape.
+type Kustomization = Record<string, any>;
+
+export interface KustomizeSource {
+  /** Directories and files of the repository that can take part, with the hash of what each holds. */
+  inputs: { path: string; sha: string }[];
+}
+
+/**
+ * Finds every directory a kustomization reaches. What would leave the repository, ask the network or start a program is
+ * refused here by name, before kustomize runs.
+ */
+export async function kustomizeInputs(tree: Tree, path: string, overrides: KustomizeParameters): Promise<Outcome<KustomizeSource>> {
+  const inputs = new Map<string, string>();
+  const pending = [{ path, extra: overrides.components ?? [] }];
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const found = await tree.find(next.path);
+    if (found.kind !== "done") return found;
+    if (inputs.has(next.path)) continue;
+    if (inputs.size >= MAX_BASES) return stop(REPO.tooLarge, `${path} reaches more than ${MAX_BASES} directories`);
+    inputs.set(next.path, found.value.sha);
+    if (found.value.kind === "blob") continue;
+    const read = await readKustomization(tree, next.path);
+    if (read.kind !== "done") return read;
+    const { content, file } = read.value;
+    const where = posix.join(next.path || ".", file);
+    const refused = forbidden(content);
+    if (refused) return stop(REPO.refused, `${where}: ${refused}`);
+    for (const base of [...strings(content.resources), ...strings(content.bases), ...strings(content.components), ...next.extra]) {
+      if (isRemote(base)) return stop(REPO.refused, `${where}: remote base ${base} is refused; keep it in the repository`);
+      if (base.startsWith("/")) return stop(REPO.escape, `${where}: ${base} is outside the repository`);
+      const target = posix.normalize(posix.join(next.path || ".", base));
+      if (target === ".." || target.startsWith("../")) return stop(REPO.escape, `${where}: ${base} leads out of the repository`);
+      // A directory inside the one that is taken anyway is still read for its own references.
+      pending.push({ path: target === "." ? "" : target, extra: [] });
+    }
+  }
+  return done({ inputs: [...inputs].map(([p, sha]) => ({ path: p, sha })).sort((a, b) => (a.path < b.path ? -1 : 1)) });
+}
+
+async function readKustomization(tree: Tree, path: string): Promise<Outcome<{ content: Kustomization; file: string }>> {
+  for (const file of KUSTOMIZATION_FILES) {
+    const found = await tree.find(posix.join(path, file));
+    if (found.kind !== "done") {
+      if (found.reason === REPO.path) continue;
+      return found;
+    }
+    const blob = await tree.blob(found.value.sha, file);
+    if (blob.kind !== "done") return blob;
+    const parsed = parseYaml(blob.value.toString("utf8"), posix.join(path, file));
+    if (parsed.kind !== "done") return parsed;
+    if (typeof parsed.value !== "object" || parsed.value === null)
+      return stop(REPO.manifest, `${posix.join(path, file)}: is not an object`);
+    return done({ content: parsed.value as Kustomization, file });
+  }
+  return stop(REPO.kustomize, `${path || "the root"} has no kustomization.yaml`);
+}
+
+/** Features that reach the network or run programs, and every file reference that is a URL. */
+function forbidden(k: Kustomization): string | undefined {
+  if (k.helmCharts || k.helmChartInflationGenerator) return "helmCharts is refused: charts are fetched from the network; use a Helm source";
+  for (const field of ["generators", "transformers", "validators"]) {
+    for (const item of strings(k[field]))
+      if (/\b(exec|container|starlark)\s*:/.test(item)) return `${field} with exec or container functions are refused`;
+  }
+  const files = [
+    ...["crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"].flatMap((field) =>
+      strings(k[field]),
+    ),
+    ...["patches", "patchesJson6902", "replacements"].flatMap((field) => list(k[field]).flatMap((item) => strings([item?.path]))),
+    ...["configMapGenerator", "secretGenerator"].flatMap((field) =>
+      list(k[field]).flatMap((item) => [
+        ...strings(item?.files).map((f) => f.replace(/^[^=]*=/, "")),
+        ...strings(item?.envs),
+        ...strings([item?.env]),
+      ]),
+    ),
+    ...strings([k.openapi?.path]),
+  ];
+  const remote = files.find((file) => !file.includes("\n") && isRemote(file));
+  return remote ? `remote file ${remote} is refused; keep it in the repository` : undefined;
+}
+
+const list = (value: unknown): Kustomization[] => (Array.isArray(value) ? value.filter((v) => v && typeof v === "object") : []);
+const strings = (value: unknown): string[] => (Array.isArray(value) ? value.filter((v): v is string => typeof v === "string") : []);
+
+/** What kustomize's loader takes for a Git or HTTP address. */
+function isRemote(reference: string): boolean {
+  return (
+    /^[a-z][a-z0-9+.-]*:\/\//i.test(reference) ||
+    /^[^/\s]+@[^/\s]+:/.test(reference) ||
+    reference.includes("git::") ||
+    /^(github\.com|gitlab\.com|bitbucket\.org)[/:]/i.test(reference) ||
+    /[?&](ref|version|submodules|timeout)=/.test(reference) ||
+    reference.includes("//")
+  );
+}
+
+/** Renders an overlay with the `kustomize` binary in a private folder holding only its inputs. */
+export async function renderKustomize(
+  tree: Tree,
+  path: string,
+  source: KustomizeSource,
+  overrides: KustomizeParameters,
+): Promise<Outcome<KubeObject[]>> {
+  return withFolder(async (folder) => {
+    const budget = newBudget();
+    for (const input of source.inputs) {
+      const covered = source.inputs.some((other) => other !== input && (other.path === "" || input.path.startsWith(`${other.path}/`)));
+      if (covered) continue;
+      const written = await extract(tree, input.path, folder, budget);
+      if (written.kind !== "done") return written;
+    }
+    const read = await readKustomization(tree, path);
+    if (read.kind !== "done") return read;
+    const changed = override(read.value.content, overrides);
+    if (typeof changed === "string") return stop(REPO.kustomize, `${path}: ${changed}`);
+    if (Object.keys(overrides).length) await writeFile(join(folder, path, read.value.file), JSON.stringify(changed));
+    const ran = await run(findTool("kustomize"), {
+      args: ["build", "--load-restrictor=LoadRestrictionsRootOnly", "--", "."],
+      cwd: join(folder, path),
+      env: toolEnv(folder),
+      deadlineMs: DEADLINE_MS,
+      maxBytes: MAX_OUTPUT,
+    });
+    if (ran.kind !== "done") {
+      return ran.reason === RUN_REASONS.missing
+        ? stop(REPO.tool, ran.message)
+        : ran.kind === "again"
+          ? again(REPO.kustomize, ran.message)
+          : stop(REPO.kustomize, ran.message);
+    }
+    if (ran.value.code !== 0) {
+      return stop(
+        REPO.kustomize,
+        `kustomize build of ${path || "the root"} failed: ${ran.value.stderr.replaceAll(`${folder}/`, "").trim().slice(0, 2_000)}`,
+      );
+    }
+    return parseManifests(ran.value.stdout.toString("utf8"), `kustomize output of ${path}`);
+  });
+}
+
+/** What `kustomize edit set` and `edit add` do to the file, in Argo CD's order; a text is the reason why it cannot be done. */
+export function override(k: Kustomization, o: KustomizeParameters): Kustomization | string {
+  const result: Kustomization = { ...k };
+  if (o.namePrefix) result.namePrefix = o.namePrefix;
+  if (o.nameSuffix) result.nameSuffix = o.nameSuffix;
+  if (o.images?.length) result.images = mergeBy("name", list(k.images), o.images.map(parseImage));
+  if (o.replicas?.length)
+    result.replicas = mergeBy(
+      "name",
+      list(k.replicas),
+      o.replicas.map((r) => ({ name: r.name, count: Number(r.count) })),
+    );
+  if (o.commonLabels && Object.keys(o.commonLabels).length) {
+    if (o.labelWithoutSelector) {
+      const entry = { pairs: o.commonLabels, includeSelectors: false, includeTemplates: o.labelIncludeTemplates ?? false };
+      result.labels = [...list(k.labels), entry];
+    } else {
+      const taken = Object.keys(o.commonLabels).find((key) => Object.hasOwn(k.commonLabels ?? {}, key));
+      if (taken && !o.forceCommonLabels) return `label ${taken} is already in commonLabels; set forceCommonLabels to replace it`;
+      result.commonLabels = { ...k.commonLabels, ...o.commonLabels };
+    }
+  }
+  if (o.commonAnnotations && Object.keys(o.commonAnnotations).length) {
+    const taken = Object.keys(o.commonAnnotations).find((key) => Object.hasOwn(k.commonAnnotations ?? {}, key));
+    if (taken && !o.forceCommonAnnotations)
+      return `annotation ${taken} is already in commonAnnotations; set forceCommonAnnotations to replace it`;
+    result.commonAnnotations = { ...k.commonAnnotations, ...o.commonAnnotations };
+  }
+  if (o.namespace) result.namespace = o.namespace;
+  if (o.patches?.length) result.patches = [...list(k.patches), ...o.patches];
+  if (o.components?.length) result.components = [...strings(k.components), ...o.components];
+  return result;
+}
+
+function mergeBy(key: string, old: Kustomization[], changes: Kustomization[]): Kustomization[] {
+  const byKey = new Map(old.map((item) => [item[key], item]));
+  for (const change of changes) byKey.set(change[key], change);
+  return [...byKey.values()];
+}
+
+/** `[old=]name[:tag][@digest]`. */
+export function parseImage(text: string): Kustomization {
+  const equals = text.indexOf("=");
+  const old = equals > 0 ? text.slice(0, equals) : undefined;
+  let rest = text.slice(equals + 1);
+  const at = rest.indexOf("@");
+  const digest = at >= 0 ? rest.slice(at + 1) : undefined;
+  if (at >= 0) rest = rest.slice(0, at);
+  // A colon before the last slash belongs to a registry's port.
+  const colon = rest.lastIndexOf(":");
+  const tagged = colon > rest.lastIndexOf("/");
+  const name = tagged ? rest.slice(0, colon) : rest;
+  const tag = tagged ? rest.slice(colon + 1) : undefined;
+  const image: Kustomization = { name: old ?? name };
+  if (old && name) image.newName = name;
+  if (tag) image.newTag = tag;
+  if (digest) image.digest = digest;
+  return image;
+}

@@ -1,0 +1,166 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { FETCH_DEADLINE_MS, git, gitRemote, initBare, LS_DEADLINE_MS } from "./git.ts";
+import { GitReader } from "./reader.ts";
+import { type Entry, Tree } from "./tree.ts";
+import { REPO, type Refs, type RepoAccess } from "./types.ts";
+import { redactUrl } from "./url.ts";
+
+// 32 MB of refs are about 400,000 of them.
+const MAX_REFS_BYTES = 32_000_000;
+// Every shallow fetch adds a pack; lookups slow down with their number.
+const MAX_PACKS = 40;
+const KEPT_COMMITS = 20;
+
+/** The local copy of one repository: bare, shallow, without a work tree. All who want the same thing at once share one command. */
+export class Mirror {
+  readonly #folder: string;
+  readonly #allowLocal: boolean;
+  readonly #reader: GitReader;
+  readonly #trees = new Map<string, Entry[]>();
+  readonly #roots = new Map<string, string>();
+  #ready: Promise<Outcome<string>> | undefined;
+  #refs: Refs | undefined;
+  #asking: Promise<Outcome<Refs>> | undefined;
+  #next: { repo: RepoAccess; promise: Promise<Outcome<Refs>> } | undefined;
+  readonly #fetching = new Map<string, Promise<Outcome<string>>>();
+  #fetches = 0;
+  /** When it was last used, so that the oldest can be dropped. */
+  usedAt = Date.now();
+
+  /** `id` stands for the address and the credentials: what one may read, another one with the same address may not. */
+  constructor(root: string, id: string, allowLocal: boolean) {
+    this.#folder = join(root, id.slice(0, 32));
+    this.#allowLocal = allowLocal;
+    this.#reader = new GitReader(this.#folder);
+  }
+
+  /** What the remote has now: an answer that began before the question is not taken, the next one is shared by all who wait. */
+  refs(repo: RepoAccess): Promise<Outcome<Refs>> {
+    this.usedAt = Date.now();
+    if (!this.#asking) {
+      this.#asking = this.#ask(repo).finally(() => {
+        this.#asking = undefined;
+      });
+      return this.#asking;
+    }
+    this.#next ??= {
+      repo,
+      promise: this.#asking.then(() => {
+        this.#next = undefined;
+        return this.refs(repo);
+      }),
+    };
+    return this.#next.promise;
+  }
+
+  /** The last answer of `refs`, if there was one. */
+  get lastRefs(): Refs | undefined {
+    return this.#refs;
+  }
+
+  /** The files of a commit, fetched if they are not here yet. */
+  async tree(repo: RepoAccess, commit: string): Promise<Outcome<Tree>> {
+    this.usedAt = Date.now();
+    const known = this.#roots.get(commit);
+    if (known) return done(new Tree(this.#reader, known, this.#trees));
+    this.#ready ??= initBare(this.#folder);
+    const ready = await this.#ready;
+    if (ready.kind !== "done") {
+      this.#ready = undefined;
+      return ready;
+    }
+    let root = await this.#root(commit);
+    if (root.kind !== "done") return root;
+    if (root.value === undefined) {
+      const fetched = await this.#fetch(repo, commit);
+      if (fetched.kind !== "done") return fetched;
+      root = await this.#root(commit);
+      if (root.kind !== "done") return root;
+    }
+    if (root.value === undefined) return stop(REPO.revision, `${redactUrl(repo.url)} has no commit ${commit}`);
+    if (this.#roots.size > 1_000) this.#roots.clear();
+    this.#roots.set(commit, root.value);
+    return done(new Tree(this.#reader, root.value, this.#trees));
+  }
+
+  async remove(): Promise<void> {
+    this.#reader.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+
+  async #root(commit: string): Promise<Outcome<string | undefined>> {
+    const read = await this.#reader.read(`${commit}^{tree}`, 10_000_000);
+    return read.kind === "done" ? done(read.value?.sha) : read;
+  }
+
+  async #ask(repo: RepoAccess): Promise<Outcome<Refs>> {
+    const asked = await gitRemote(repo, {
+      args: ["ls-remote", "--quiet", "--", repo.url, "HEAD", "refs/heads/*", "refs/tags/*"],
+      cwd: "/",
+      deadlineMs: LS_DEADLINE_MS,
+      maxBytes: MAX_REFS_BYTES,
+      allowLocal: this.#allowLocal,
+    });
+    if (asked.kind !== "done") return asked;
+    this.#refs = parseRefs(asked.value);
+    return done(this.#refs);
+  }
+
+  #fetch(repo: RepoAccess, commit: string): Promise<Outcome<string>> {
+    let fetching = this.#fetching.get(commit);
+    if (!fetching) {
+      const before = [...this.#fetching.values()].at(-1);
+      // One after the other: two fetches of neighbouring commits at once would both transfer everything.
+      fetching = Promise.resolve(before)
+        .then(() => this.#fetchNow(repo, commit))
+        .finally(() => this.#fetching.delete(commit));
+      this.#fetching.set(commit, fetching);
+    }
+    return fetching;
+  }
+
+  async #fetchNow(repo: RepoAccess, commit: string): Promise<Outcome<string>> {
+    if (++this.#fetches % MAX_PACKS === 0) await this.#tidy();
+    const fetch = (refspec: string, depth: string[]) =>
+      gitRemote(repo, {
+        args: ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", ...depth, "--", repo.url, refspec],
+        cwd: this.#folder,
+        deadlineMs: FETCH_DEADLINE_MS,
+        maxBytes: 1_000_000,
+        allowLocal: this.#allowLocal,
+      });
+    const exact = await fetch(`${commit}:refs/outpost/${commit}`, ["--depth=1"]);
+    // A server may refuse commits that no ref points at; then the history of every branch is the only way to one.
+    return exact.kind !== "done" && exact.reason === REPO.revision ? fetch("+refs/heads/*:refs/outpost/heads/*", []) : exact;
+  }
+
+  /** Keeps the commits used last and packs them together. */
+  async #tidy(): Promise<void> {
+    const refs = await git(this.#folder, ["for-each-ref", "--sort=-committerdate", "--format=%(refname)", "refs/outpost"]);
+    if (refs.kind !== "done") return;
+    const used = new Set(this.#roots.keys());
+    for (const ref of refs.value.split("\n").filter(Boolean).slice(KEPT_COMMITS)) {
+      if (!used.has(ref.slice("refs/outpost/".length))) await git(this.#folder, ["update-ref", "-d", ref]);
+    }
+    await git(this.#folder, ["gc", "--quiet", "--prune=now"], { deadlineMs: FETCH_DEADLINE_MS });
+  }
+}
+
+function parseRefs(text: string): Refs {
+  const refs: Refs = { branches: {}, tags: {} };
+  for (const line of text.split("\n")) {
+    const [sha, name] = line.split("\t");
+    if (!sha || !name) continue;
+    if (name === "HEAD") refs.head = sha;
+    else if (name.startsWith("refs/heads/")) refs.branches[name.slice(11)] = sha;
+    // `^{}` is the commit an annotated tag points at; it comes after the tag itself and replaces it.
+    else if (name.startsWith("refs/tags/")) refs.tags[name.slice(10).replace(/\^\{\}$/, "")] = sha;
+  }
+  return refs;
+}

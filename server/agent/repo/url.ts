@@ -1,0 +1,64 @@
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { Secret } from "../../base/secret.ts";
+import { REPO, type RepoAccess } from "./types.ts";
+
+// scp's short form: git@host:path. A single letter before the colon would be a Windows drive.
+const SCP = /^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]+):(?!\/\/)(.+)$/;
+// What ends up in arguments, environment and prompts must not contain a control character or a blank.
+const UNSAFE = /[\p{Cc}\s]/u;
+
+export interface UrlPolicy {
+  /** `file://` and plain paths, for tests alone: they read this machine's files. */
+  allowLocal?: boolean;
+}
+
+/** Checks a Git address and takes credentials out of it: what remains is safe to show and to pass to git after `--`. */
+export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<RepoAccess> {
+  const { url } = repo;
+  const refuse = (why: string) => stop(REPO.urlRefused, `repository address ${redactUrl(url)} ${why}`);
+  if (!url || url.length > 2_048 || url.startsWith("-") || UNSAFE.test(url)) return refuse("is not a URL");
+  if (policy.allowLocal && (url.startsWith("/") || url.startsWith("file:///"))) return done(repo);
+  if (!url.includes("://") && !url.includes("::")) {
+    const scp = SCP.exec(url);
+    return scp && !scp[3]!.startsWith("-") ? done(repo) : refuse("is neither a URL nor user@host:path");
+  }
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    return refuse("is not a URL");
+  }
+  if (!["https:", "http:", "ssh:"].includes(parsed.protocol)) return refuse("must begin with https://, http:// or ssh://");
+  if (!parsed.hostname || parsed.hostname.startsWith("-")) return refuse("has no host");
+  if (parsed.protocol === "ssh:") return done(repo);
+  const { username, password } = parsed;
+  parsed.username = parsed.password = "";
+  return done({
+    ...repo,
+    url: parsed.href,
+    username: repo.username ?? (decodeURIComponent(username) || undefined),
+    password: repo.password ?? (password ? new Secret(decodeURIComponent(password)) : undefined),
+  });
+}
+
+export const isSsh = (url: string): boolean => url.startsWith("ssh://") || (!url.includes("://") && SCP.test(url));
+
+/** The same text without user information and query values in any URL it holds. */
+export function redactUrl(text: string): string {
+  return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@'"]*@/gi, "$1***@").replace(/([?&][^=\s&'"]+=)[^&\s'"]+/g, "$1***");
+}
+
+/** One name for the spellings of an address: case of the host, a trailing `.git` or slash. Used to find a repository's credentials. */
+export function normaliseUrl(url: string): string {
+  const trimmed = url
+    .trim()
+    .replace(/\/+$/, "")
+    .replace(/\.git$/, "");
+  try {
+    const { protocol, host, pathname, username } = new URL(trimmed);
+    return `${protocol}//${protocol === "ssh:" && username ? `${username}@` : ""}${host.toLowerCase()}${pathname}`;
+  } catch {
+    const scp = SCP.exec(trimmed);
+    return scp ? `ssh://${scp[1] ?? "git"}@${scp[2]!.toLowerCase()}/${scp[3]!.replace(/^\/+/, "")}` : trimmed;
+  }
+}

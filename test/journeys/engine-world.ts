@@ -1,0 +1,192 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { MemoryCache } from "../../server/agent/cache/memory.ts";
+import type { Application } from "../../server/agent/controller/application.ts";
+import { Controller } from "../../server/agent/controller/controller.ts";
+import type { Log } from "../../server/agent/controller/deps.ts";
+import { KubeClient } from "../../server/agent/kube/client.ts";
+import { type KubeConfig, parseKubeconfig } from "../../server/agent/kube/config.ts";
+import type { KubeObject } from "../../server/agent/kube/object.ts";
+import { RESOURCES, type Resource } from "../../server/agent/kube/path.ts";
+import { RepoService } from "../../server/agent/repo/service.ts";
+import type { Outcome } from "../../server/base/outcome.ts";
+import { type ApiServer, startApiServer, toolPath } from "../cluster/apiserver.ts";
+import { type GitServer, startGit } from "../servers/git.ts";
+
+/** The engine in this process, between a real API server and a real Git server. */
+export interface World {
+  api: ApiServer;
+  git: GitServer;
+  client: KubeClient;
+  namespace: string;
+  controller: Controller;
+  /** Ends the controller and starts another one, as a restart of its Pod does. */
+  restart(options?: { config?: KubeConfig }): Promise<void>;
+  /** Creates an application; `spec` is merged over one with automated sync, prune and self-heal. */
+  app(
+    name: string,
+    spec: Partial<Application["spec"]> & { path?: string; repo?: string },
+    metadata?: Partial<KubeObject["metadata"]>,
+  ): Promise<Application>;
+  get(name: string): Promise<Application>;
+  /** Waits until the application is as `check` wants it; the error shows what it was instead. */
+  until(name: string, check: (app: Application) => boolean | undefined, what?: string): Promise<Application>;
+  refresh(name: string, kind?: "normal" | "hard"): Promise<void>;
+  object(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined>;
+  stop(): Promise<void>;
+}
+
+export const CONFIG_MAP = RESOURCES.configMap;
+export const DEPLOYMENT: Resource = { group: "apps", version: "v1", kind: "Deployment", plural: "deployments", namespaced: true };
+const CRD: Resource = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+const NAMESPACE = "outpost-agent";
+const DEADLINE_MS = 20_000;
+
+export function value<T>(outcome: Outcome<T>): T {
+  if (outcome.kind !== "done") throw new Error(`${outcome.reason}: ${outcome.message}`);
+  return outcome.value;
+}
+
+export async function world(options: { log?: Log } = {}): Promise<World> {
+  process.env.OUTPOST_HELM = toolPath("helm");
+  process.env.OUTPOST_KUSTOMIZE = toolPath("kustomize");
+  const [api, git] = await Promise.all([startApiServer(), startGit()]);
+  const folder = mkdtempSync(join(tmpdir(), "outpost-world-"));
+  const client = new KubeClient(parseKubeconfig(readFileSync(api.kubeconfig, "utf8")));
+  await installCrds(client);
+  value(await client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } }));
+
+  const repo = new RepoService({ folder, cache: new MemoryCache() });
+  await repo.start();
+  const quiet: Log = { info: () => {}, warn: () => {}, error: (fields, message) => console.error(message, fields) };
+  let stopController = async () => {};
+  const start = async (config = parseKubeconfig(readFileSync(api.kubeconfig, "utf8"))) => {
+    const abort = new AbortController();
+    const home = new KubeClient(config);
+    const controller = new Controller({ home, namespace: NAMESPACE, repo, log: options.log ?? quiet, signal: abort.signal });
+    await controller.start();
+    stopController = async () => {
+      abort.abort();
+      await controller.stop();
+      await home.close();
+    };
+    return controller;
+  };
+
+  const read = async (name: string) => value(await client.get(RESOURCES.application, NAMESPACE, name)) as Application;
+  const made: World = {
+    api,
+    git,
+    client,
+    namespace: NAMESPACE,
+    controller: await start(),
+    restart: async ({ config } = {}) => {
+      await stopController();
+      made.controller = await start(config);
+    },
+    app: async (name, { path = ".", repo: repository = "repo", ...spec }, metadata = {}) => {
+      const app = {
+        apiVersion: "argoproj.io/v1alpha1",
+        kind: "Application",
+        metadata: { name, namespace: NAMESPACE, ...metadata },
+        spec: {
+          project: "default",
+          source: { repoURL: git.cloneUrl(repository), path, targetRevision: "main" },
+          destination: { name: "in-cluster", namespace: name },
+          syncPolicy: { automated: { prune: true, selfHeal: true }, syncOptions: ["CreateNamespace=true"] },
+          ...spec,
+        },
+      };
+      return value(await client.create(RESOURCES.application, app)) as Application;
+    },
+    get: read,
+    until: async (name, check, what = "as expected") => {
+      const deadline = Date.now() + DEADLINE_MS;
+      let app: Application | undefined;
+      while (Date.now() < deadline) {
+        app = await read(name);
+        if (check(app)) return app;
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+      throw new Error(`application ${name} was not ${what} within ${DEADLINE_MS / 1_000} s: ${JSON.stringify(app?.status, null, 1)}`);
+    },
+    refresh: async (name, kind = "normal") => {
+      const patch = { metadata: { annotations: { "argocd.argoproj.io/refresh": kind } } };
+      value(await client.mergePatch(RESOURCES.application, NAMESPACE, name, patch));
+      await made.until(name, (app) => app.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined, "refreshed");
+    },
+    object: async (resource, namespace, name) => {
+      const got = await client.get(resource, namespace, name);
+      return got.kind === "done" ? got.value : undefined;
+    },
+    stop: async () => {
+      await stopController();
+      repo.close();
+      await client.close();
+      await git.stop();
+      await api.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return made;
+}
+
+async function installCrds(client: KubeClient): Promise<void> {
+  const folder = new URL("../../server/agent/crds/", import.meta.url);
+  for (const file of readdirSync(folder)) {
+    const crd = parse(readFileSync(new URL(file, folder), "utf8")) as KubeObject;
+    value(await client.apply(CRD, crd));
+  }
+  // Established means served: until then a watch of it is answered with 404.
+  const deadline = Date.now() + DEADLINE_MS;
+  while (Date.now() < deadline) {
+    if ((await client.list(RESOURCES.application, { namespace: NAMESPACE })).kind === "done") return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("the Application kind was not established");
+}
+
+export const synced = (app: Application): boolean =>
+  app.status?.sync?.status === "Synced" && app.status?.operationState?.phase === "Succeeded";
+export const condition = (app: Application, reason: string) => app.status?.conditions?.find((c) => c.reason === reason);
+
+/** Four objects as in the benchmark: ServiceAccount, ConfigMap, headless Service, Deployment without replicas. */
+export function fourObjects(rev = "1"): string {
+  return `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: web}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {rev: "${rev}"}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {clusterIP: None, selector: {app: web}, ports: [{port: 80, name: http}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      serviceAccountName: web
+      containers: [{name: web, image: "registry.example/web:1", ports: [{containerPort: 80}], resources: {limits: {cpu: "0.1", memory: 64Mi}}}]
+`;
+}
+
+export const configMap = (name: string, data: Record<string, string>, extra = ""): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}${extra}}\ndata: ${JSON.stringify(data)}\n`;
