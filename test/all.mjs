@@ -3,11 +3,11 @@
  * Logs of each stage are in .test/. The last line counts the tests of all stages.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { begin, elapsed, palette } from "./progress.mjs";
+import { installPackages, packagesInstalled } from "./setup.mjs";
 import { stages } from "./stages.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -154,23 +154,17 @@ function hasTests(path) {
 
 /** What the stages need: packages as locked, and the servers of the tests. */
 async function setUp() {
-  const lock = createHash("sha256")
-    .update(readFileSync(join(root, "package-lock.json")))
-    .digest("hex");
-  const mark = join(root, "node_modules", ".installed-lock");
-  const fits = existsSync(mark) ? readFileSync(mark, "utf8") === lock : existsSync(join(root, "node_modules/.package-lock.json"));
-  if (!fits) {
-    const step = begin("npm ci");
-    const { code } = await child(["npm", "ci", "--no-audit", "--no-fund"], join(logs, "npm.log"), 15 * 60_000, step.note);
-    if (code !== 0) {
+  if (!packagesInstalled(root)) {
+    const step = begin("install packages");
+    try {
+      await installPackages(root, join(logs, "npm.log"));
+      step.done();
+    } catch (error) {
       step.fail();
-      console.log(readFileSync(join(logs, "npm.log"), "utf8"));
-      console.log("0 passed, 1 failed");
+      console.log(`${error.message}\n\n0 passed, 1 failed`);
       process.exit(1);
     }
-    step.done();
   }
-  writeFileSync(mark, lock);
   const missing = [
     ["redis-server", "redis-server"],
     ["openssl", "openssl"],

@@ -127,7 +127,8 @@ async function diff(s: Session, id: string): Promise<void> {
   else if (got.items.length === 0 && s.format !== "json" && s.format !== "yaml")
     say(s, `${s.e.green("✓")} live equals Git${got.revision ? ` at ${got.revision}` : ""}`);
   else showAs(s, got, () => got.items.map((item) => diffText(item, s.c)).join("\n\n"));
-  if (got.items.length > 0) throw new Failure(`${got.items.length} object${got.items.length === 1 ? " differs" : "s differ"}`, EXIT.failed);
+  if (got.items.length > 0)
+    throw new Failure(`${got.items.length} object${got.items.length === 1 ? " differs" : "s differ"}`, EXIT.failed, { answer: true });
 }
 
 /** One object's difference: `-` is what is live, `+` is what Git wants. */

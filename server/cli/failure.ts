@@ -28,11 +28,18 @@ export class Failure extends Error {
   readonly problem: Problem | undefined;
   /** What the person can do about it. */
   readonly hint: string | undefined;
-  constructor(message: string, exit: Exit = EXIT.failed, more: { problem?: Problem | undefined; hint?: string | undefined } = {}) {
+  /** Nothing went wrong: the exit code is the answer, as with a difference. */
+  readonly answer: boolean;
+  constructor(
+    message: string,
+    exit: Exit = EXIT.failed,
+    more: { problem?: Problem | undefined; hint?: string | undefined; answer?: boolean } = {},
+  ) {
     super(message);
     this.exit = exit;
     this.problem = more.problem;
     this.hint = more.hint;
+    this.answer = more.answer ?? false;
   }
 }
 
@@ -54,6 +61,7 @@ export function exitOf({ code, status }: { code: string; status: number }): Exit
 
 /** The lines a person reads: the detail first, then the code, the place in the object and the request id. */
 export function describeFailure(failure: Failure, c: Colours): string {
+  if (failure.answer) return `${c.dim(printable(failure.message))}\n`;
   const lines = [`${c.red("error:")} ${printable(failure.message)}`];
   const { problem } = failure;
   if (problem) {

@@ -1,0 +1,45 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Background } from "./background.ts";
+
+/** A cluster of the user's own. */
+export interface OwnCluster {
+  kubeconfig: string;
+  context?: string;
+  address: string;
+  image: string;
+}
+
+/** What the quickstart has made so far; written before each thing is made, so that `--down` finds it after any end. */
+export interface State {
+  port: number;
+  own?: OwnCluster;
+  nodeDir?: string;
+  gitPort?: number;
+  git?: Background;
+  service?: Background;
+  /** The CLI's context before this one became current. */
+  contextBefore?: string;
+  applied?: boolean;
+  generated?: string;
+}
+
+export class Memory {
+  readonly dir: string;
+  readonly state: State;
+  constructor(root: string, port: number) {
+    this.dir = join(root, ".quickstart");
+    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+    const file = join(this.dir, "state.json");
+    this.state = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { port };
+  }
+  path(...parts: string[]): string {
+    return join(this.dir, ...parts);
+  }
+  remember(more: Partial<State>): void {
+    Object.assign(this.state, more);
+    const file = this.path("state.json");
+    writeFileSync(`${file}.new`, `${JSON.stringify(this.state, null, 2)}\n`, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+}
