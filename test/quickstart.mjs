@@ -55,10 +55,11 @@ function usage(code) {
 
 const given = flags();
 if (given.help) usage(0);
-const stateFile = join(root, ".quickstart", "state.json");
+const folder = process.env.OUTPOST_QUICKSTART || ".quickstart";
+const stateFile = join(root, folder, "state.json");
 const state = existsSync(stateFile) ? JSON.parse(readFileSync(stateFile, "utf8")) : {};
 
-if (given.down && !existsSync(join(root, ".quickstart"))) {
+if (given.down && !existsSync(join(root, folder))) {
   console.log("Nothing to remove: the quickstart has not run here.");
   process.exit(0);
 }
@@ -73,11 +74,11 @@ if (lacks.length) {
   process.exit(1);
 }
 
-if (packagesInstalled(root)) await installPackages(root, join(root, ".quickstart/logs/npm.log"));
+if (packagesInstalled(root)) await installPackages(root, join(root, folder, "logs/npm.log"));
 else {
   const step = begin("Install packages");
   try {
-    await installPackages(root, join(root, ".quickstart/logs/npm.log"));
+    await installPackages(root, join(root, folder, "logs/npm.log"));
     step.done();
   } catch (error) {
     step.fail();

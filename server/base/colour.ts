@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 /** Colours for a terminal. Everything here is plain text when colour is off, so callers never ask. */
 export interface Colours {
   bold(text: string): string;
@@ -20,12 +22,11 @@ export function colours(on: boolean): Colours {
   return { bold: paint(1, 22), dim: paint(2, 22), red: paint(31, 39), green: paint(32, 39), yellow: paint(33, 39), cyan: paint(36, 39) };
 }
 
-// Written as text because control characters have no place in a source file.
-const SEQUENCE = /\u001b\[[0-9;]*m/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 /** The text as it is read: without colour. */
-export const plain = (text: string): string => text.replace(SEQUENCE, "");
+export const plain = (text: string): string => stripVTControlCharacters(text);
 
 /**
  * Text from somewhere else, safe to show: control characters (which could move the cursor or change the title of the

@@ -1,5 +1,6 @@
 import { plain } from "./colour.ts";
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one
 const COLOUR = /(\u001b\[[0-9;]*m)/;
 
 /** Columns of the narrowest width that holds them, two spaces apart; the last one is cut at `width` when there is one. */

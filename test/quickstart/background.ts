@@ -14,15 +14,15 @@ export interface Background {
 export async function startBackground(
   name: string,
   command: string[],
-  dir: string,
+  cwd: string,
   env: NodeJS.ProcessEnv,
   ready: () => Promise<boolean>,
+  logs: string,
 ): Promise<Background> {
-  const logs = join(dir, "logs");
   mkdirSync(logs, { recursive: true });
   const log = join(logs, `${name}.log`);
   const out = openSync(log, "a", 0o600);
-  const child = spawn(command[0]!, command.slice(1), { cwd: dir, env, detached: true, stdio: ["ignore", out, out] });
+  const child = spawn(command[0]!, command.slice(1), { cwd, env, detached: true, stdio: ["ignore", out, out] });
   closeSync(out);
   let ended: string | undefined;
   child.once("error", (error) => {

@@ -21,14 +21,19 @@ export interface State {
   /** The CLI's context before this one became current. */
   contextBefore?: string;
   applied?: boolean;
+  /** Digests of what was generated and built, to know what can be reused. */
   generated?: string;
+  built?: string;
 }
+
+/** Below the checkout; the tests have one of their own. As deep as an example, so that its relative paths stay right. */
+export const stateFolder = (env = process.env): string => env.OUTPOST_QUICKSTART || ".quickstart";
 
 export class Memory {
   readonly dir: string;
   readonly state: State;
   constructor(root: string, port: number) {
-    this.dir = join(root, ".quickstart");
+    this.dir = join(root, stateFolder());
     mkdirSync(this.dir, { recursive: true, mode: 0o700 });
     const file = join(this.dir, "state.json");
     this.state = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { port };

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 
 /** Copies an example's own files; what Terraform made in an earlier copy stays where it is. */
 export function copyExample(from: string, to: string): void {
@@ -64,7 +65,7 @@ export function applyNote(): (line: string) => string | undefined {
 
 /** Only Terraform's own errors, without its frames. */
 export function terraformErrors(output: string): string {
-  const plain = output.replace(/\u001b\[[0-9;]*m/g, "");
+  const plain = stripVTControlCharacters(output);
   const at = plain.indexOf("Error:");
   return (at < 0 ? plain.split("\n").slice(-20).join("\n") : plain.slice(at)).replace(/^[╷│╵] ?/gm, "").trim();
 }

@@ -1,0 +1,66 @@
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { findNode, stopNode } from "../cluster/node.ts";
+import { recipes } from "../cluster/recipes.ts";
+import { terraformMirror } from "../cluster/terraform.ts";
+import { locate, toolFolder } from "../cluster/tools.ts";
+import { begin, palette } from "../progress.mjs";
+import { runs, stopBackground } from "./background.ts";
+import { signOut } from "./show.ts";
+import type { Memory } from "./state.ts";
+import { applyNote, terraform, terraformErrors, terraformState } from "./terraform.ts";
+import { terraformEnv } from "./up.ts";
+
+/** Removes everything that `up` made: first by Terraform, as a user would, then what stood below it. */
+export async function down(root: string, memory: Memory): Promise<number> {
+  const { state } = memory;
+  const c = palette();
+  let left = false;
+  const dir = memory.path("terraform");
+  const canDestroy =
+    runs(state.service) && (state.own !== undefined || (state.nodeDir !== undefined && findNode(state.nodeDir) !== undefined));
+  if (terraformState(dir) && canDestroy) {
+    const step = begin("terraform destroy");
+    const note = applyNote();
+    const env = await terraformEnv({ root, memory, port: state.port, ...(state.own ? { own: state.own } : {}) }, await mirror());
+    const ran = await terraform(
+      dir,
+      ["destroy", "-input=false", "-no-color", "-auto-approve"],
+      env,
+      memory.path("logs/terraform.log"),
+      (line) => {
+        const text = note(line);
+        if (text) step.note(text);
+      },
+    );
+    if (ran.code === 0) step.done(/Destroy complete! Resources: (.*)\./.exec(ran.output)?.[1] ?? "");
+    else {
+      step.fail();
+      console.error(terraformErrors(ran.output));
+      left = true;
+    }
+  }
+  // What could not be destroyed in a cluster of the user's own must not lose the service that could still do it.
+  if (left && state.own) {
+    console.error(`\n${c.yellow("The service goes on, so that you can try again.")} Logs: .quickstart/logs/terraform.log`);
+    return 1;
+  }
+  const part = async (title: string, on: boolean, work: () => Promise<unknown>) => {
+    if (!on) return;
+    const step = begin(title);
+    await work();
+    step.done();
+  };
+  if (existsSync(`${root}/dist/outpost.mjs`)) await part("Sign the command line out", true, () => signOut(root, memory));
+  await part("Stop the service", runs(state.service), () => stopBackground(state.service));
+  await part("Stop the sample Git server", runs(state.git), () => stopBackground(state.git));
+  await part("Remove the local cluster", state.nodeDir !== undefined, () => stopNode(state.nodeDir!));
+  await part("Remove .quickstart", true, () => rm(memory.dir, { recursive: true, force: true, maxRetries: 5 }));
+  console.log(c.dim("Built tools stay in the cache for the next time: ~/.cache/outpost, or OUTPOST_CACHE."));
+  return 0;
+}
+
+const mirror = () => {
+  const built = recipes.filter((r) => existsSync(`${toolFolder(r)}/.done`));
+  return terraformMirror(Object.assign({}, ...built.map((r) => locate(r, toolFolder(r)))));
+};

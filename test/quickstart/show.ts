@@ -1,0 +1,99 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { findNode } from "../cluster/node.ts";
+import { palette } from "../progress.mjs";
+import { run } from "../servers/run.ts";
+import { runs } from "./background.ts";
+import { adminKeyFile } from "./service.ts";
+import type { Memory } from "./state.ts";
+
+const c = palette();
+const CONTEXT = "quickstart";
+
+/** The command line, as a person would run it. */
+export function outpost(root: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+  return run(process.execPath, [join(root, "dist/outpost.mjs"), ...args], { env: { ...process.env, ...env }, deadlineMs: 120_000 }).then(
+    (r) => r.stdout,
+  );
+}
+
+/** Signs the command line in under a context of its own, and remembers which one was current. */
+export async function signIn(root: string, memory: Memory, address: string): Promise<void> {
+  const contexts = JSON.parse(await outpost(root, ["context", "list", "-o", "json"])) as { items: { id: string; current: boolean }[] };
+  const before = contexts.items.find((x) => x.current)?.id;
+  if (before && before !== CONTEXT) memory.remember({ contextBefore: before });
+  await outpost(root, ["login", address, "--name", CONTEXT, "--key-file", adminKeyFile(memory.path("service"))]);
+}
+
+export async function signOut(root: string, memory: Memory): Promise<void> {
+  const contexts = JSON.parse(await outpost(root, ["context", "list", "-o", "json"])) as { items: { id: string }[] };
+  const has = (name: string | undefined) => contexts.items.some((x) => x.id === name);
+  if (has(CONTEXT)) await outpost(root, ["logout", CONTEXT]);
+  const before = memory.state.contextBefore;
+  if (before && has(before)) await outpost(root, ["context", "use", before]);
+}
+
+/** What there is now, and what to try next. */
+export async function show(root: string, memory: Memory): Promise<number> {
+  const address = memory.state.own?.address ?? `http://outpost.localhost:${memory.state.port}`;
+  const kubeconfig = memory.state.own?.kubeconfig ?? join(memory.state.nodeDir ?? "", "kubeconfig");
+  const colour = process.stdout.isTTY ? { FORCE_COLOR: "1" } : {};
+  const cli = (...args: string[]) => outpost(root, ["--context", CONTEXT, ...args], colour);
+  const heading = (text: string) => console.log(`\n${c.bold(text)}`);
+
+  heading("Applications");
+  process.stdout.write(indent(await cli("app", "list")));
+  heading("What runs in the cluster");
+  process.stdout.write(indent(await pods(memory)));
+  heading("The service");
+  console.log(`  ${c.cyan(address)}  ${c.dim("the same address in your browser and in the pods")}`);
+  console.log(
+    `  Admin key: ${adminKeyFile(memory.path("service")).replace(`${root}/`, "")}  ${c.dim("(the command line is signed in with it, as context `quickstart`)")}`,
+  );
+  heading("Try next");
+  const alias = "node dist/outpost.mjs";
+  for (const [command, why] of [
+    [`${alias} app get guestbook`, "what is where, and since when"],
+    [`export KUBECONFIG=${kubeconfig}`, "for kubectl"],
+    ["kubectl -n guestbook delete deployment guestbook", "and watch it come back"],
+    [`${alias} app watch guestbook`, ""],
+    [`${alias} task run shell.run --script 'uname -a' --follow`, "on the delegate"],
+    ["npm run quickstart -- --down", "removes everything"],
+  ] as const)
+    console.log(`  ${command.padEnd(62)} ${c.dim(why)}`);
+  console.log();
+  return 0;
+}
+
+async function pods(memory: Memory): Promise<string> {
+  const { own, nodeDir } = memory.state;
+  const columns =
+    "NAMESPACE:.metadata.namespace,POD:.metadata.name,STATUS:.status.phase,READY:.status.containerStatuses[*].ready,RESTARTS:.status.containerStatuses[*].restartCount";
+  const args = ["get", "pods", "--all-namespaces", "-o", `custom-columns=${columns}`];
+  if (own)
+    return (await run("kubectl", ["--kubeconfig", own.kubeconfig, ...(own.context ? ["--context", own.context] : []), ...args])).stdout;
+  return (await findNode(nodeDir!)?.kubectl(...args)) ?? "the cluster does not run\n";
+}
+
+/** `--status`: which of the parts run. */
+export async function status(root: string, memory: Memory): Promise<number> {
+  const { state } = memory;
+  const node = state.nodeDir ? findNode(state.nodeDir) : undefined;
+  const line = (what: string, on: boolean, more = "") =>
+    console.log(`${on ? c.green("●") : c.dim("○")} ${what.padEnd(16)} ${on ? more : "not running"}`);
+  if (!state.own) line("local cluster", node !== undefined, node && `KUBECONFIG=${node.kubeconfig}`);
+  line("service", runs(state.service), state.own?.address ?? `http://outpost.localhost:${state.port}`);
+  line("Git server", runs(state.git), `port ${state.gitPort}`);
+  const all = runs(state.service) && runs(state.git) && (state.own !== undefined || node !== undefined);
+  if (!all) {
+    console.log(
+      existsSync(memory.path("state.json"))
+        ? "\nStart it with: npm run quickstart"
+        : "\nThe quickstart has not run here: npm run quickstart",
+    );
+    return 1;
+  }
+  return show(root, memory);
+}
+
+const indent = (text: string): string => text.replace(/^(?=.)/gm, "  ");
