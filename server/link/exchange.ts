@@ -1,0 +1,188 @@
+import type { Schemas } from "../../openapi/client.ts";
+import { validateWorkerObject, validateWorkerTask } from "../../openapi/contract/validators.js";
+import type { Failure } from "../base/outcome.ts";
+import type { Log } from "./log.ts";
+import type { Report, Reports } from "./reports.ts";
+import { Backoff, pause } from "./retry.ts";
+import type { Open, Session } from "./session.ts";
+import { openSigned } from "./verify.ts";
+
+export type WorkerObject = Schemas["WorkerObject"];
+export type WorkerTask = Schemas["WorkerTask"];
+
+/** What a program does with what comes down. Nothing here may wait for work to be done. */
+export interface Worker {
+  /** All objects this worker holds, for the first exchange of each session. */
+  known?(): Promise<Schemas["Known"][]>;
+  /** Takes an object; false when this very state is in work already. */
+  object?(object: WorkerObject): boolean;
+  /** Takes a task; false for one that was taken before under this fence. */
+  task(task: WorkerTask, open: Open): boolean;
+  cancel(task: string): void;
+  /** How many more tasks it takes now. */
+  free(open: Open): number;
+  draining?(): boolean;
+  /** A session was opened and `known` is to be sent next: report everything again. */
+  resync?(): void;
+  failed?(failure: Failure): void;
+}
+
+export interface ExchangeOptions {
+  session: Session;
+  reports: Reports;
+  worker: Worker;
+  log: Log;
+  signal: AbortSignal;
+  waitSeconds?: number;
+}
+
+// Under the 30 s after which common proxies cut idle connections.
+const WAIT_SECONDS = 25;
+// A full worker asks again soon: a poll cannot be told that room was made meanwhile.
+const FULL_WAIT_SECONDS = 1;
+// An answer later than this after its time is a half-open connection.
+const SLACK_MS = 15_000;
+// Changes of one moment travel together.
+const GATHER_MS = 20;
+const IDLE_MS = 1_000;
+
+/** Runs poll and push until the signal ends. They are two requests so that neither waits for the other, and a poll that may carry a lease is never aborted. */
+export async function runExchange(options: ExchangeOptions): Promise<void> {
+  const state: State = { ...options, refused: 0, synced: undefined };
+  await Promise.all([poll(state), push(state)]);
+}
+
+interface State extends ExchangeOptions {
+  refused: number;
+  /** The session whose first exchange was done. */
+  synced: Open | undefined;
+}
+
+async function poll(state: State): Promise<void> {
+  const { session, worker, signal, log } = state;
+  const backoff = new Backoff();
+  let said = "";
+  while (!signal.aborted) {
+    const open = await session.current();
+    if (signal.aborted) return;
+    const started = performance.now();
+    let answer: Awaited<ReturnType<typeof exchange>>;
+    if (open.kind !== "done") answer = open;
+    else {
+      const first = state.synced !== open.value;
+      const known = first ? await worker.known?.() : undefined;
+      const draining = worker.draining?.() === true;
+      const free = draining ? 0 : worker.free(open.value);
+      const wait = first || draining ? 0 : free === 0 ? FULL_WAIT_SECONDS : (state.waitSeconds ?? WAIT_SECONDS);
+      answer = await exchange(state, open.value, { wait, free, ...(known ? { known } : {}), ...(draining ? { draining } : {}) });
+      if (answer.kind === "done" && first) {
+        state.synced = open.value;
+        worker.resync?.();
+      }
+    }
+    if (answer.kind !== "done") {
+      if (answer.reason === "Cancelled") continue;
+      if (answer.reason === "session_expired" || answer.reason === "unauthenticated") {
+        if (open.kind === "done") session.expire(open.value);
+        if (backoff.failures === 0) {
+          backoff.next(answer);
+          continue;
+        }
+      }
+      // One line for each different trouble, not one for each try.
+      const text = `${answer.reason}: ${answer.message}`;
+      if (text !== said) log.warn({ reason: answer.reason }, `no session with the service: ${answer.message}`);
+      said = text;
+      worker.failed?.(answer);
+      await pause(backoff.next(answer), signal);
+      continue;
+    }
+    if (said) log.info({}, "the session with the service is back");
+    said = "";
+    backoff.reset();
+    // What the service repeats (an object or a cancellation that is in work here) must not make a busy loop of the poll.
+    const early = answer.value.fresh === 0 && !answer.value.more && performance.now() - started < IDLE_MS;
+    if (early && state.synced === session.open && (answer.value.repeated > 0 || worker.draining?.())) await pause(IDLE_MS, signal);
+  }
+}
+
+async function push(state: State): Promise<void> {
+  const { reports, session, signal, log } = state;
+  const backoff = new Backoff();
+  let limit: number | undefined;
+  while (!signal.aborted) {
+    await reports.ready(signal);
+    await pause(GATHER_MS, signal);
+    if (signal.aborted) return;
+    const batch = reports.batch(limit);
+    const open = await session.current();
+    const answer = open.kind === "done" ? await exchange(state, open.value, { wait: 0, free: 0, reports: batch }) : open;
+    if (answer.kind === "done") {
+      reports.sent(batch);
+      backoff.reset();
+      limit = undefined;
+      continue;
+    }
+    if (answer.reason === "session_expired" || answer.reason === "unauthenticated") {
+      if (open.kind === "done") session.expire(open.value);
+      if (backoff.failures === 0) {
+        backoff.next(answer);
+        continue;
+      }
+    }
+    // One bad report must not hold up the others: the batch is halved until it stands alone, and then left out, which is said.
+    if (answer.kind === "stop" && /^(body_too_large|invalid_|agent_)/.test(answer.reason)) {
+      if (batch.length > 1) {
+        limit = Math.ceil(batch.length / 2);
+        continue;
+      }
+      log.error({ reason: answer.reason, object: nameOf(batch[0]) }, `the service refuses a report, which is left out: ${answer.message}`);
+      reports.sent(batch);
+      continue;
+    }
+    await pause(backoff.next(answer), signal);
+  }
+}
+
+interface Taken {
+  fresh: number;
+  repeated: number;
+  more: boolean;
+}
+
+async function exchange(state: State, open: Open, body: Schemas["ExchangeRequest"]) {
+  const { session, worker, signal, log } = state;
+  const answer = await session.transport.call<Schemas["ExchangeAnswer"]>("POST", "/v1/worker/exchange", {
+    body,
+    bearer: open.bearer,
+    deadlineMs: body.wait * 1000 + SLACK_MS,
+    signal,
+  });
+  if (answer.kind !== "done") return answer;
+  const { enrolment } = open.identity;
+  const trust = { serviceKeyId: enrolment.serviceKeyId, serviceKey: enrolment.serviceKey, worker: enrolment.worker };
+  const taken: Taken = { fresh: 0, repeated: 0, more: answer.value.more === true };
+  const count = (took: boolean) => (took ? taken.fresh++ : taken.repeated++);
+  const refuse = (what: string, failure: { reason: string; message: string }) => {
+    taken.repeated++;
+    if (state.refused++ % 100 === 0)
+      log.error({ reason: failure.reason, refused: state.refused }, `${what} from the service was not taken: ${failure.message}`);
+  };
+  for (const signed of answer.value.objects ?? []) {
+    const object = openSigned(signed, trust, validateWorkerObject);
+    if (object.kind !== "done") refuse("an object", object);
+    else if (worker.object) count(worker.object(object.value));
+  }
+  for (const signed of answer.value.tasks ?? []) {
+    const task = openSigned(signed, trust, validateWorkerTask);
+    if (task.kind !== "done") refuse("a task", task);
+    else count(worker.task(task.value, open));
+  }
+  for (const task of answer.value.cancel ?? []) {
+    worker.cancel(String(task));
+    taken.repeated++;
+  }
+  return { kind: "done" as const, value: taken };
+}
+
+const nameOf = (report: Report | undefined) => (report ? `${report.collection}/${report.key}` : "");
