@@ -101,7 +101,11 @@ export async function world(options: { log?: Log } = {}): Promise<World> {
           project: "default",
           source: { repoURL: git.cloneUrl(repository), path, targetRevision: "main" },
           destination: { name: "in-cluster", namespace: name },
-          syncPolicy: { automated: { prune: true, selfHeal: true }, syncOptions: ["CreateNamespace=true"] },
+          // No controller-manager runs, so nobody would end a deletion in the foreground.
+          syncPolicy: {
+            automated: { prune: true, selfHeal: true },
+            syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"],
+          },
           ...spec,
         },
       };

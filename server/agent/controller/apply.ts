@@ -22,7 +22,7 @@ export async function applyTarget(
   verdicts: Verdicts,
   options: readonly string[],
 ): Promise<Outcome<Change>> {
-  const { client, live } = destination;
+  const { live } = destination;
   const resource = await resourceOf(destination, target);
   if (resource.kind !== "done") return resource;
   const other = otherOwner(destination, target, app);

@@ -127,7 +127,7 @@ export class Controller {
     replace();
     for (const app of this.deps.store.all()) {
       const memory = this.deps.memory.get(app.metadata.name);
-      if (!memory?.failure && !memory?.failures) continue;
+      if (!memory?.failure) continue;
       memory.failure = undefined;
       memory.askedAt = 0;
       this.#queue.add(app.metadata.name, PRIORITY.spec);

@@ -30,13 +30,10 @@ export interface Log {
 export interface Memory {
   wanted?: Wanted;
   verdicts: Verdicts;
-  /** When Git was asked last, and whether that failed. */
+  /** When Git was asked last. */
   askedAt: number;
-  /** The last answer, when it was no: it stands for a moment, so that events of the cluster do not become questions to Git. */
-  failure?: { failure: Failure; sourceDigest: string };
-  /** Since when Git cannot be asked, and how often it was tried since. */
-  failingSince?: number;
-  failures: number;
+  /** The last answer, when it was no. */
+  failure?: { failure: Failure; sourceDigest: string; since: number; times: number };
   /** Objects that exist without our label, by key: looked up one by one, for applications that do not sync by themselves. */
   unlabelled: Map<string, boolean>;
 }
@@ -51,4 +48,4 @@ export interface Wanted {
   normalised: Normalised;
 }
 
-export const newMemory = (): Memory => ({ verdicts: new Verdicts(), askedAt: 0, failures: 0, unlabelled: new Map() });
+export const newMemory = (): Memory => ({ verdicts: new Verdicts(), askedAt: 0, unlabelled: new Map() });

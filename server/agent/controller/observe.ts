@@ -105,9 +105,11 @@ export async function observe(
     const health = healthOf(object);
     if (health) row.health = health;
     resources.push(row);
+    parts.push({ health, missing: false });
+    // What is already being deleted needs nothing more.
+    if (object.metadata.deletionTimestamp) continue;
     const extraneous = csv(object.metadata.annotations?.[META.compareOptions]).includes("IgnoreExtraneous");
     if (!extraneous && pruneAllowed(object, app.spec.syncPolicy?.syncOptions ?? [])) outOfSync.push(row);
-    parts.push({ health, missing: false });
   }
   resources.sort(byName);
   const anyOut = resources.some((r) => r.status === "OutOfSync");

@@ -19,7 +19,6 @@ const REFRESH_MS = 120_000;
 const JITTER_MS = 60_000;
 // While Git cannot be asked, the last answer stands this long.
 const GRACE_MS = 180_000;
-const FAILURE_STANDS_MS = 900;
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 
 /** When to look again; nothing means at the next change or refresh. */
@@ -51,7 +50,7 @@ export async function reconcile(deps: Deps, app: Application): Promise<Next | un
   const wanted = await ask(deps, app, destination.value, memory, freshness, report);
   if (wanted.kind !== "done") {
     const next = await unknown(report, "ComparisonError", wanted, true);
-    return next ?? (wanted.kind === "stop" ? untilRefresh(deps, memory) : retryLater(memory));
+    return next ?? untilRefresh(deps, app, memory);
   }
   const { normalised, revision, sourceType } = wanted.value;
   for (const { name: what, times } of normalised.repeated) {
@@ -68,7 +67,7 @@ export async function reconcile(deps: Deps, app: Application): Promise<Next | un
   let seen = await observe(app, normalised.targets, destination.value, memory, unseen, report);
 
   // Does something have to be done about the difference?
-  let next: Next | undefined = memory.failures ? retryLater(memory) : undefined;
+  let next: Next | undefined;
   let state = await operationToRun(deps, app, wanted.value, seen, report, now, (afterMs) => (next = { afterMs }));
   if (state) {
     report.set({ operationState: state });
@@ -117,7 +116,8 @@ export async function reconcile(deps: Deps, app: Application): Promise<Next | un
   });
   const written = await report.end({ refreshed: freshness !== "cached", operationTaken: state !== undefined });
   if (written.kind !== "done") return { afterMs: 500 };
-  return next ?? untilRefresh(deps, memory);
+  const refresh = untilRefresh(deps, app, memory);
+  return next && next.afterMs < refresh.afterMs ? next : refresh;
 }
 
 /** The memory of an application, new when it has none. */
@@ -152,43 +152,40 @@ async function ask(
   freshness: Freshness,
   report: Report,
 ): Promise<Outcome<Wanted>> {
-  const { wanted } = memory;
+  const asked = sourceDigest(app);
+  const wanted = memory.wanted?.sourceDigest === asked && memory.wanted.destination === destination.id ? memory.wanted : undefined;
   // A kind that was missing may have come meanwhile; that only a new look at the cluster can tell.
   const complete = wanted?.normalised.targets.every((target) => !target.problem) ?? false;
-  if (freshness === "cached" && wanted && complete && wanted.destination === destination.id) return done(wanted);
-  const source = sourceOf(app)!;
-  const asked = sourceDigest(app);
-  const forced = app.metadata.annotations?.[META.refresh] !== undefined;
-  if (!forced && memory.failure?.sourceDigest === asked && deps.now() - memory.askedAt < FAILURE_STANDS_MS) return memory.failure.failure;
-  const rendered = await render(
-    deps,
-    app,
-    source,
-    destination,
-    freshness,
-    wanted?.destination === destination.id && complete ? wanted.key : undefined,
-  );
-  memory.askedAt = deps.now();
-  if (rendered.kind !== "done") {
-    memory.failures++;
-    memory.failingSince ??= deps.now();
-    memory.failure = { failure: rendered, sourceDigest: asked };
-    const same = wanted !== undefined && wanted.sourceDigest === asked;
-    // A repository that is away for a while changes nothing about what is wanted; a branch that is gone does.
-    if (rendered.kind !== "stop" && same && deps.now() - memory.failingSince < GRACE_MS) {
-      report.condition("ComparisonError", rendered.reason, `${rendered.message} (the last known revision stays in force)`);
-      return done(wanted);
+  if (!stands(deps, app, memory, asked)) {
+    if (freshness === "cached" && wanted && complete) return done(wanted);
+    const rendered = await render(deps, app, sourceOf(app)!, destination, freshness, complete ? wanted?.key : undefined);
+    memory.askedAt = deps.now();
+    if (rendered.kind === "done") {
+      const { key, revision, sourceType, objects } = rendered.value;
+      const normalised = objects ? await toTargets(app, destination, objects) : wanted!.normalised;
+      memory.wanted = { sourceDigest: asked, key, revision, sourceType, destination: destination.id, normalised };
+      memory.failure = undefined;
+      return done(memory.wanted);
     }
-    if (!same) memory.wanted = undefined;
-    return rendered;
+    const before = memory.failure?.sourceDigest === asked ? memory.failure : undefined;
+    memory.failure = { failure: rendered, sourceDigest: asked, since: before?.since ?? deps.now(), times: (before?.times ?? 0) + 1 };
   }
-  memory.failures = 0;
-  memory.failingSince = undefined;
-  memory.failure = undefined;
-  const { key, revision, sourceType, objects } = rendered.value;
-  const normalised = objects ? await toTargets(app, destination, objects) : wanted!.normalised;
-  memory.wanted = { sourceDigest: asked, key, revision, sourceType, destination: destination.id, normalised };
-  return done(memory.wanted);
+  // A repository that is away for a while changes nothing about what is wanted; a branch that is gone does.
+  const { failure, since } = memory.failure!;
+  if (failure.kind === "stop" || !wanted || deps.now() - since > GRACE_MS) return failure;
+  report.condition("ComparisonError", failure.reason, `${failure.message} (the last known revision stays in force)`);
+  return done(wanted);
+}
+
+/** Whether the last refusal still holds, so that events of the cluster do not become questions to Git. */
+function stands(deps: Deps, app: Application, { failure, askedAt }: Memory, asked: string): boolean {
+  if (!failure || failure.sourceDigest !== asked || app.metadata.annotations?.[META.refresh] !== undefined) return false;
+  return deps.now() - askedAt < retryMs(app, failure) - 50;
+}
+
+/** A refusal is final until something changes, a failure is tried again soon. */
+function retryMs(app: Application, { failure, times }: NonNullable<Memory["failure"]>): number {
+  return failure.kind === "stop" ? REFRESH_MS + jitter(app.metadata.name) : RETRY_MS[Math.min(times, RETRY_MS.length) - 1]!;
 }
 
 async function render(deps: Deps, app: Application, source: Source, destination: Destination, freshness: Freshness, known?: string) {
@@ -330,8 +327,7 @@ function releaseClaims({ claims }: Destination, app: string, targets: Wanted["no
   for (const [key, owner] of claims) if (owner === app && !wanted.has(key)) claims.delete(key);
 }
 
-const retryLater = (memory: Memory): Next => ({ afterMs: RETRY_MS[Math.min(memory.failures, RETRY_MS.length) - 1] ?? RETRY_MS[0]! });
-
-const untilRefresh = (deps: Deps, memory: Memory): Next => ({
-  afterMs: Math.max(1_000, memory.askedAt + REFRESH_MS + JITTER_MS - deps.now()),
-});
+function untilRefresh(deps: Deps, app: Application, memory: Memory): Next {
+  const interval = memory.failure ? retryMs(app, memory.failure) : REFRESH_MS + jitter(app.metadata.name);
+  return { afterMs: Math.max(100, memory.askedAt + interval - deps.now()) };
+}

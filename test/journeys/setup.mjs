@@ -1,0 +1,60 @@
+/** Brings the world up once for all journeys, by the same command that the README gives to people; `npm test` builds first. */
+import { spawn } from "node:child_process";
+import { createWriteStream, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const folder = ".journeys";
+/** The developer's own sign-ins and stack are not touched. */
+export const worldEnv = { OUTPOST_QUICKSTART: folder, OUTPOST_CONFIG: join(root, ".test/world/config.json"), NO_COLOR: "1" };
+
+export default async function setup() {
+  Object.assign(process.env, worldEnv);
+  mkdirSync(join(root, ".test/world"), { recursive: true });
+  rmSync(join(root, ".test/world/config.json"), { force: true });
+  // What an interrupted run left behind would make this one look better than it is.
+  if (!process.env.KEEP_WORLD) await quickstart("down", ["--down"]);
+  const took = await quickstart("up", ["--port", String(await freePort())]);
+  writeFileSync(join(root, ".test/world/up.json"), JSON.stringify({ took }));
+}
+
+export async function teardown() {
+  if (!process.env.KEEP_WORLD) await quickstart("down", ["--down"]);
+}
+
+/** Runs it with its words in `.test/world/NAME.log`; gives how long it took. */
+function quickstart(name, args) {
+  const started = Date.now();
+  const file = join(root, `.test/world/${name}.log`);
+  return new Promise((resolve, reject) => {
+    const log = createWriteStream(file);
+    const child = spawn(process.execPath, [join(root, "test/quickstart.mjs"), ...args], {
+      cwd: root,
+      env: { ...process.env, ...worldEnv },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.pipe(log, { end: false });
+    child.stderr.pipe(log, { end: false });
+    child.once("error", reject);
+    child.once("close", (code) =>
+      log.end(() =>
+        code === 0
+          ? resolve(Date.now() - started)
+          : reject(new Error(`quickstart ${args.join(" ")} exited ${code}:\n${readFileSync(file, "utf8")}`)),
+      ),
+    );
+  });
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
