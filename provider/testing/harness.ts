@@ -22,6 +22,8 @@ export interface Harness {
   readonly folder: string;
   /** Runs one Terraform command in the test's folder. */
   run(...args: string[]): Promise<Result>;
+  /** The same, and a failure is an error with Terraform's text. */
+  must(...args: string[]): Promise<Result>;
   /** Starts a command that the test interrupts. */
   start(...args: string[]): { interrupt(): void; result: Promise<Result> };
   /** Writes the configuration. */
@@ -41,9 +43,9 @@ export interface Harness {
 const deadline = 60_000;
 
 /** A folder, a provider in this process, and the real Terraform. Close it at the end of the test. */
-export async function createHarness(provider: Provider, env: Record<string, string> = {}, log?: Log): Promise<Harness> {
+export async function createHarness(provider: Provider, env: Record<string, string> = {}, namespace = "test", log?: Log): Promise<Harness> {
   const folder = mkdtempSync(join(tmpdir(), "harness-"));
-  const source = `registry.terraform.io/test/${provider.name}`;
+  const source = `registry.terraform.io/${namespace}/${provider.name}`;
   const attached = await attach(provider, source, log);
   writeFileSync(join(folder, "terraform.rc"), "");
   const environment = {
@@ -55,7 +57,7 @@ export async function createHarness(provider: Provider, env: Record<string, stri
     TF_IN_AUTOMATION: "1",
     NO_COLOR: "1",
   };
-  const header = `terraform {\n  required_providers {\n    ${provider.name} = { source = "test/${provider.name}" }\n  }\n}\n`;
+  const header = `terraform {\n  required_providers {\n    ${provider.name} = { source = "${namespace}/${provider.name}" }\n  }\n}\n`;
 
   const start = (...args: string[]): { interrupt(): void; result: Promise<Result> } => {
     let interrupt = () => {};
@@ -78,6 +80,7 @@ export async function createHarness(provider: Provider, env: Record<string, stri
   return {
     folder,
     run,
+    must,
     start,
     config,
     apply: async (hcl) => {

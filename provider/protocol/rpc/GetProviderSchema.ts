@@ -9,9 +9,13 @@ import type { Handler } from "./rpc.ts";
 
 export const GetProviderSchema: Handler<"GetProviderSchema"> = async ({ provider }, _request, diagnostics) => {
   const all = async (parts: Readonly<Record<string, Lazy<{ schema: Schema }>>>): Promise<Map<string, Message<"Schema">>> => {
-    const loaded = await Promise.all(Object.entries(parts).map(async ([name, load]) => [name, (await load()).schema] as const));
-    for (const [name, schema] of loaded) guardSchema(name, schema, diagnostics);
-    return new Map(loaded.map(([name, schema]) => [name, toMessage(schema)]));
+    const out = new Map<string, Message<"Schema">>();
+    for (const [name, load] of Object.entries(parts)) {
+      const { schema } = await load();
+      guardSchema(name, schema, diagnostics);
+      out.set(name, toMessage(schema));
+    }
+    return out;
   };
   guardSchema("provider", provider.schema, diagnostics);
   return {

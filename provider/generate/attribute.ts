@@ -1,0 +1,152 @@
+import type { Attribute, Attributes, Presence, Rules } from "../schema/attribute.ts";
+import { camel, snake } from "../schema/names.ts";
+import type { Json } from "../value/json.ts";
+import type { TypeJson } from "../value/type.ts";
+
+/** The part of JSON Schema that the contract uses. */
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: "string" | "integer" | "number" | "boolean" | "object" | "array";
+  readonly properties?: Record<string, JsonSchema>;
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly enum?: readonly string[];
+  readonly default?: Json;
+  readonly description?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly uniqueItems?: boolean;
+  readonly writeOnly?: boolean;
+  readonly deprecated?: boolean;
+  readonly "x-sensitive"?: boolean;
+  readonly "x-immutable"?: boolean;
+  readonly "x-internal"?: boolean;
+  readonly "x-reference"?: string;
+}
+
+export type Schemas = Readonly<Record<string, JsonSchema>>;
+
+/** A schema with its reference followed; what stands beside the reference wins. */
+export function resolve(schemas: Schemas, schema: JsonSchema): JsonSchema {
+  if (!schema.$ref) return schema;
+  const name = schema.$ref.split("/").pop()!;
+  const target = schemas[name];
+  if (!target) throw new Error(`the contract has no schema ${name}`);
+  const { $ref: _, ...beside } = schema;
+  return { ...resolve(schemas, target), ...beside };
+}
+
+/** The attributes of an object of the spec (what users set) or of a status (`computed`, what the service says). */
+export function attributesOf(schemas: Schemas, object: JsonSchema, computed: boolean, writeOnly = false): Attributes {
+  const out: Record<string, Attribute> = {};
+  for (const [json, property] of Object.entries(object.properties ?? {})) {
+    if (property["x-internal"]) continue;
+    const required = object.required?.includes(json) === true;
+    const name = snake(json);
+    out[name] = {
+      ...attributeOf(schemas, resolve(schemas, property), { computed, required, writeOnly }),
+      ...(camel(name) === json ? {} : { json }),
+    };
+  }
+  return out;
+}
+
+interface Place {
+  readonly computed: boolean;
+  readonly required: boolean;
+  readonly writeOnly: boolean;
+}
+
+function attributeOf(schemas: Schemas, schema: JsonSchema, place: Place): Attribute {
+  const writeOnly = place.writeOnly || schema.writeOnly === true;
+  const preset = !place.computed && !place.required && !writeOnly ? schema.default : undefined;
+  const presence: Presence = place.computed ? "computed" : place.required ? "required" : preset === undefined ? "optional" : "either";
+  return compact({
+    ...shapeOf(schemas, schema, place.computed, writeOnly),
+    presence,
+    description: describe(schema),
+    default: preset,
+    sensitive: schema["x-sensitive"] === true,
+    writeOnly,
+    replace: !place.computed && schema["x-immutable"] === true,
+    deprecated: schema.deprecated === true,
+    rules: place.computed ? undefined : rulesOf(schemas, schema),
+  });
+}
+
+type Shape = Pick<Attribute, "type" | "nesting" | "attributes">;
+
+function shapeOf(schemas: Schemas, schema: JsonSchema, computed: boolean, writeOnly: boolean): Shape {
+  const nested = (nesting: Attribute["nesting"], object: JsonSchema): Shape => ({
+    nesting: nesting!,
+    attributes: attributesOf(schemas, object, computed, writeOnly),
+  });
+  if (schema.type === "object") {
+    if (schema.properties && Object.keys(schema.properties).length > 0) return nested("single", schema);
+    const values = typeof schema.additionalProperties === "object" ? resolve(schemas, schema.additionalProperties) : undefined;
+    if (values?.type === "object" && values.properties) return nested("map", values);
+    return { type: values ? ["map", scalar(values)] : "string" };
+  }
+  if (schema.type === "array") {
+    const items = resolve(schemas, schema.items ?? {});
+    const kind = schema.uniqueItems ? "set" : "list";
+    if (items.type === "object" && items.properties) return nested(kind, items);
+    return { type: [kind, scalar(items)] };
+  }
+  return { type: scalar(schema) };
+}
+
+function scalar(schema: JsonSchema): TypeJson {
+  if (schema.type === "integer" || schema.type === "number") return "number";
+  if (schema.type === "boolean") return "bool";
+  // A free-form object inside a list or a map is JSON text, as everywhere.
+  if (schema.type === "string" || schema.type === "object") return "string";
+  throw new Error(`the contract has a property of a kind that the provider cannot show: ${JSON.stringify(schema).slice(0, 200)}`);
+}
+
+const isFreeForm = (schema: JsonSchema): boolean =>
+  schema.type === "object" && !schema.properties && typeof schema.additionalProperties !== "object";
+
+function rulesOf(schemas: Schemas, schema: JsonSchema): Rules | undefined {
+  const { pattern, minLength, maxLength, minimum, maximum, minItems } = schema;
+  const items = schema.items && resolve(schemas, schema.items);
+  const values = typeof schema.additionalProperties === "object" ? resolve(schemas, schema.additionalProperties) : undefined;
+  const element = items && !items.properties ? items : values && !values.properties ? values : undefined;
+  const rules: Rules = compact({
+    pattern,
+    enum: schema.enum,
+    minLength,
+    maxLength,
+    minimum,
+    maximum,
+    minItems,
+    maxItems: schema.maxItems ?? schema.maxProperties,
+    integer: schema.type === "integer",
+    json: isFreeForm(schema) ? "object" : undefined,
+    each: element && rulesOf(schemas, element),
+  });
+  return Object.keys(rules).length > 0 ? rules : undefined;
+}
+
+function describe(schema: JsonSchema): string | undefined {
+  const parts = [schema.description];
+  if (schema["x-reference"])
+    parts.push(`Refers to one of the ${schema["x-reference"]}: \`id\` in the same scope, \`org.id\` or \`account.id\` above it.`);
+  if (schema.enum) parts.push(`One of ${schema.enum.map((v) => `\`${v}\``).join(", ")}.`);
+  if (schema.default !== undefined) parts.push(`Default: \`${JSON.stringify(schema.default)}\`.`);
+  if (isFreeForm(schema)) parts.push("JSON text, as `jsonencode({...})` gives.");
+  if (schema["x-immutable"]) parts.push("Changing it replaces the object.");
+  return parts.filter(Boolean).join(" ") || undefined;
+}
+
+/** Without what says nothing, so that the tables stay small. */
+export function compact<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined && v !== false)) as T;
+}

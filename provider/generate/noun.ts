@@ -1,0 +1,159 @@
+import type { Noun } from "../resources/noun.ts";
+import type { Attribute, Attributes, Schema } from "../schema/attribute.ts";
+import { snake } from "../schema/names.ts";
+import { attributesOf, compact, type JsonSchema, resolve, type Schemas } from "./attribute.ts";
+
+/** The part of the contract that matters here. */
+export interface Contract {
+  readonly info: { readonly version: string };
+  readonly components: { readonly schemas: Schemas };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly "x-collection"?: string;
+  readonly "x-scopes"?: readonly string[];
+  readonly parameters?: readonly { name?: string }[];
+}
+
+/** Names that Terraform keeps for itself at the top of a resource. */
+const reserved = new Set(["count", "for_each", "provider", "providers", "lifecycle", "depends_on", "connection", "provisioner"]);
+
+const about: Record<string, string> = {
+  Agent: "An agent that keeps applications in one Kubernetes cluster equal to Git.",
+  Application: "An application: manifests in Git that an agent keeps live in a cluster. Waits until it is Synced and Healthy.",
+  Cluster: "A cluster that an agent manages.",
+  Delegate: "A delegate, which runs tasks on the user's own infrastructure.",
+  Organization: "An organisation: a scope for projects and for objects that they share.",
+  Project: "A project within an organisation.",
+  Repository: "A Git, Helm or OCI repository that an agent reads.",
+};
+
+/** Every noun of the contract that has a spec and can be put. */
+export function nounsOf(contract: Contract): Noun[] {
+  const { schemas } = contract.components;
+  return Object.keys(schemas)
+    .filter((name) => name.endsWith("Spec") && schemas[`${name.slice(0, -4)}Put`])
+    .map((name) => nounOf(contract, name.slice(0, -4)))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function nounOf(contract: Contract, name: string): Noun {
+  const { schemas } = contract.components;
+  const operations = Object.values(contract.paths).flatMap((methods) => Object.values(methods));
+  const put = operations.find((o) => o.operationId === `put${name}`);
+  const remove = operations.find((o) => o.operationId === `delete${name}`);
+  const collection = put?.["x-collection"];
+  if (!put || !remove || !collection) throw new Error(`the contract has no put and delete for ${name}`);
+  const spec = attributesOf(schemas, schemas[`${name}Spec`]!, false);
+  for (const attribute of Object.keys(spec))
+    if (reserved.has(attribute)) throw new Error(`${name}.spec has a name that Terraform keeps for itself: ${attribute}`);
+  const status = resolve(schemas, schemas[`${name}Status`] ?? {});
+  const delivered = status.properties?.delivery !== undefined;
+  const cascade = remove.parameters?.some((p) => p.name === "cascade") === true;
+  const scopes = put["x-scopes"] ?? ["account", "org", "project"];
+  const attributes: Attributes = {
+    ...scopeAttributes(scopes),
+    ...spec,
+    ...ownAttributes({ name, delivered, cascade }),
+    ...(Object.keys(status.properties ?? {}).length > 0 ? { status: statusAttribute(schemas, status) } : {}),
+  };
+  const clash = Object.keys(spec).find((n) => attributes[n] !== spec[n]);
+  if (clash) throw new Error(`${name}.spec has a name that the provider uses itself: ${clash}`);
+  const schema: Schema = { version: 0, description: about[name] ?? `A ${name.toLowerCase()}.`, attributes };
+  return compact({
+    name,
+    type: `outpost_${snake(name).slice(1)}`,
+    collection,
+    scopes,
+    delivered,
+    cascade,
+    spec: Object.keys(spec),
+    schema,
+  });
+}
+
+const label = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
+
+function scopeAttributes(scopes: readonly string[]): Attributes {
+  const id = (description: string, presence: Attribute["presence"]): Attribute => ({
+    type: "string",
+    presence,
+    description: `${description} Changing it replaces the object.`,
+    replace: true,
+    rules: { pattern: label, maxLength: 63 },
+  });
+  return {
+    id: id("The id, chosen by the user: lower-case letters, digits and hyphens.", "required"),
+    ...(scopes.includes("org") || scopes.includes("project")
+      ? { org: id("The organisation it is in; none means the account itself.", scopes.includes("account") ? "optional" : "required") }
+      : {}),
+    ...(scopes.includes("project") ? { project: id("The project within `org`.", "optional") } : {}),
+  };
+}
+
+const duration = (description: string): Attribute => ({
+  type: "string",
+  presence: "optional",
+  description,
+  local: true,
+  rules: { duration: true },
+});
+
+function ownAttributes({ name, delivered, cascade }: { name: string; delivered: boolean; cascade: boolean }): Attributes {
+  const flag = (description: string, preset: boolean): Attribute => ({
+    type: "bool",
+    presence: "either",
+    default: preset,
+    local: true,
+    description,
+  });
+  const until =
+    name === "Application"
+      ? "it is Synced and Healthy for this very configuration (without automated sync: compared with Git)"
+      : "the agent has it";
+  return {
+    uid: {
+      type: "string",
+      presence: "computed",
+      stable: true,
+      description: "A unique id that the service gives; another object with the same `id` has another one.",
+    },
+    generation: { type: "number", presence: "computed", description: "Grows with every change of the configuration." },
+    adopt: flag("Take over an object that exists already, instead of refusing to create it. Default: `false`.", false),
+    ...(delivered ? { wait: flag(`Wait until ${until}. Default: \`true\`.`, true) } : {}),
+    ...(cascade
+      ? {
+          cascade: {
+            type: "string",
+            presence: "either",
+            default: "foreground",
+            local: true,
+            description:
+              "What becomes of the objects in the cluster when this is destroyed: `foreground` deletes them first, `background` deletes them afterwards, `orphan` leaves them. Default: `foreground`.",
+            rules: { enum: ["foreground", "background", "orphan"] },
+          } satisfies Attribute,
+        }
+      : {}),
+    timeouts: {
+      nesting: "single",
+      presence: "optional",
+      local: true,
+      description: "How long to wait, as durations such as `90s` or `10m`.",
+      attributes: {
+        create: duration("Default: `10m`."),
+        update: duration("Default: `10m`."),
+        delete: duration("Default: `10m`."),
+      },
+    },
+  };
+}
+
+function statusAttribute(schemas: Schemas, status: JsonSchema): Attribute {
+  return {
+    nesting: "single",
+    presence: "computed",
+    description: "What the service and the agent say about it.",
+    attributes: attributesOf(schemas, status, true),
+  };
+}

@@ -1,0 +1,120 @@
+import { Client } from "./client/client.ts";
+import { resolveProfile } from "./client/profile.ts";
+import type { Provider } from "./protocol/provider.ts";
+import type { Schema } from "./schema/attribute.ts";
+import { parseDuration } from "./schema/duration.ts";
+import { attr, root } from "./value/path.ts";
+import { stringField, Unknown } from "./value/value.ts";
+import { version } from "./version.ts";
+
+const schema: Schema = {
+  description: "Manages delegates, agents, repositories, clusters and applications of an Outpost GitOps service.",
+  attributes: {
+    endpoint: {
+      type: "string",
+      presence: "optional",
+      description: "The address of the service. Else OUTPOST_ENDPOINT, else the sign-in of the command line (`outpost login`).",
+    },
+    api_key: {
+      type: "string",
+      presence: "optional",
+      sensitive: true,
+      description: "The API key. Else OUTPOST_API_KEY, else the sign-in of the command line, for its own endpoint only.",
+    },
+    account: {
+      type: "string",
+      presence: "optional",
+      description: "The account that the API key must be of; guards against the wrong key.",
+    },
+    ca_certificate: {
+      type: "string",
+      presence: "optional",
+      description: "Certificate authority of the service, PEM. None means those of the system.",
+    },
+    request_timeout: {
+      type: "string",
+      presence: "optional",
+      description: "How long one request may take. Default: `30s`.",
+      rules: { duration: true },
+    },
+  },
+};
+
+/** The `outpost` provider. Every part is loaded when it is first asked for. `env` stands for the process's environment in tests. */
+export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Client> => ({
+  name: "outpost",
+  version,
+  schema,
+  validate: (config, diagnostics) => {
+    const endpoint = stringField(config, "endpoint");
+    if (endpoint !== undefined && !/^https?:\/\/[^\s@/]+(\/\S*)?$/.test(endpoint))
+      diagnostics.error(
+        "Invalid value",
+        "`endpoint` is an http or https address without credentials, as https://outpost.example.com.",
+        attr(root, "endpoint"),
+      );
+    const ca = stringField(config, "ca_certificate");
+    if (ca !== undefined && !ca.includes("-----BEGIN CERTIFICATE-----"))
+      diagnostics.error("Invalid value", "`ca_certificate` is the text of a PEM file.", attr(root, "ca_certificate"));
+  },
+  configure: async (config, { terraformVersion, log, signal }) => {
+    for (const [name, value] of config)
+      if (value instanceof Unknown)
+        throw new Error(
+          `\`${name}\` of the provider is known only after apply, and is needed now. Make what it comes from first (\`terraform apply -target\`).`,
+        );
+    const { endpoint, apiKey } = await resolveProfile(
+      {
+        endpoint: stringField(config, "endpoint"),
+        apiKey: stringField(config, "api_key"),
+      },
+      env,
+    );
+    const account = stringField(config, "account");
+    const client = new Client({
+      endpoint,
+      apiKey,
+      account,
+      ca: stringField(config, "ca_certificate"),
+      requestTimeout: parseDuration(stringField(config, "request_timeout") ?? "") ?? 30_000,
+      userAgent: `terraform-provider-outpost/${version} (terraform ${terraformVersion || "unknown"})`,
+      log,
+    });
+    if (account !== undefined) {
+      const me = await client.account({ deadline: Date.now() + 60_000, signal });
+      if (!me.ok) throw new Error(me.problem.detail);
+      if (me.body.account !== account) throw new Error(`The API key is of the account ${me.body.account}, not ${account}.`);
+    }
+    return client;
+  },
+  resources: {
+    outpost_agent: async () => (await import("./resources/agent.ts")).agent,
+    outpost_application: async () => (await import("./resources/application.ts")).application,
+    outpost_cluster: async () => (await import("./resources/cluster.ts")).cluster,
+    outpost_delegate: async () => (await import("./resources/delegate.ts")).delegate,
+    outpost_organization: async () => (await import("./resources/organization.ts")).organization,
+    outpost_project: async () => (await import("./resources/project.ts")).project,
+    outpost_repository: async () => (await import("./resources/repository.ts")).repository,
+  },
+  dataSources: {
+    outpost_agent: async () => dataSource((await import("./generated/agent.ts")).agent),
+    outpost_application: async () => dataSource((await import("./generated/application.ts")).application),
+    outpost_cluster: async () => dataSource((await import("./generated/cluster.ts")).cluster),
+    outpost_delegate: async () => dataSource((await import("./generated/delegate.ts")).delegate),
+    outpost_organization: async () => dataSource((await import("./generated/organization.ts")).organization),
+    outpost_project: async () => dataSource((await import("./generated/project.ts")).project),
+    outpost_repository: async () => dataSource((await import("./generated/repository.ts")).repository),
+  },
+  ephemeralResources: {
+    outpost_agent_token: async () => (await import("./resources/token.ts")).createToken("agent"),
+    outpost_delegate_token: async () => (await import("./resources/token.ts")).createToken("delegate"),
+  },
+  functions: {
+    import_id: async () => (await import("./resources/functions.ts")).importId,
+    reference: async () => (await import("./resources/functions.ts")).reference,
+  },
+});
+
+export const outpost = createOutpost();
+
+const dataSource = async (noun: import("./resources/noun.ts").Noun) => (await import("./resources/data.ts")).createDataSource(noun);

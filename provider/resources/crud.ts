@@ -1,0 +1,212 @@
+import type { Client, Limit, Place, Reply, Stored } from "../client/client.ts";
+import { report } from "../client/problem.ts";
+import type { ApplyContext, Change, Resource } from "../protocol/provider.ts";
+import type { Attributes } from "../schema/attribute.ts";
+import type { Diagnostics } from "../schema/diagnostics.ts";
+import { parseDuration } from "../schema/duration.ts";
+import { blank, changed } from "../schema/plan.ts";
+import { meaning } from "../schema/same.ts";
+import { defaultOf } from "../schema/type.ts";
+import { equal } from "../value/equal.ts";
+import type { Json } from "../value/json.ts";
+import { string } from "../value/type.ts";
+import { field, stringField, type Value, type ValueMap } from "../value/value.ts";
+import { absence } from "../wait/agent.ts";
+import { judgeGone } from "../wait/gone.ts";
+import { type Judge, type Verdict, waitFor } from "../wait/wait.ts";
+import { sealCredentials } from "./credentials.ts";
+import type { Noun } from "./noun.ts";
+import { reportWait } from "./report.ts";
+import { importForm, parseImportId, placeOf, printPlace, printStored, resolveReference } from "./scope.ts";
+import { fromSpec, toSpec } from "./spec.ts";
+
+/** What a noun does beyond the common way. */
+export interface Ways {
+  validate?(config: ValueMap, diagnostics: Diagnostics): void;
+  /** What a create or update waits for. */
+  readonly judge?: Judge;
+}
+
+/** What a wait may take when the configuration says nothing. */
+const patience = 600_000;
+/** How often a write is made again because something changed between reading and writing. */
+const attempts = 10;
+
+/** The Terraform resource of a noun: create, read, update, delete and import over the service's one way to store things. */
+export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
+  const { schema } = noun;
+  const { attributes } = schema;
+  const spec: Attributes = Object.fromEntries(noun.spec.map((name) => [name, attributes[name]!]));
+  const hasCredentials = attributes.credentials?.writeOnly === true;
+
+  /** The state of a stored object; what the user wrote (`prior`) is kept where it means the same. */
+  function stateOf(stored: Stored, prior: ValueMap): ValueMap {
+    const out = new Map([...blank(attributes), ...fromSpec(spec, stored.spec, prior)]);
+    out.set("id", stored.id);
+    if (attributes.org) out.set("org", stored.org ?? null);
+    if (attributes.project) out.set("project", stored.project ?? null);
+    out.set("uid", stored.uid);
+    out.set("generation", stored.generation);
+    if (attributes.status) out.set("status", fromSpec(attributes.status.attributes!, stored.status, null));
+    for (const [name, a] of Object.entries(attributes)) if (a.local) out.set(name, prior.get(name) ?? defaultOf(a) ?? null);
+    return out;
+  }
+
+  /** Waits if the user wants it; the state is what there is in any case. */
+  async function settle(
+    client: Client,
+    stored: Stored,
+    planned: ValueMap,
+    limit: Limit,
+    context: ApplyContext<Client>,
+    action: string,
+  ): Promise<Value> {
+    context.checkpoint(stateOf(stored, planned));
+    if (!ways.judge || planned.get("wait") !== true) return stateOf(stored, planned);
+    const place = placeOf(noun, planned);
+    const waited = await waitFor(client, place, withAgent(client, place, limit, ways.judge), limit, context.log, stored);
+    if (waited.kind !== "done") reportWait(context.diagnostics, action, waited, attributes);
+    return stateOf(waited.stored ?? stored, planned);
+  }
+
+  const limitOf = (value: ValueMap, verb: "create" | "update" | "delete", signal: AbortSignal): Limit => {
+    const text = stringField(field(value, "timeouts"), verb);
+    return { deadline: Date.now() + ((text && parseDuration(text)) || patience), signal };
+  };
+
+  async function create({ config, planned }: Change, context: ApplyContext<Client>): Promise<Value> {
+    const action = `Creating ${printStored(noun, placeOf(noun, planned))}`;
+    const client = await context.client();
+    const [place, limit, { diagnostics, log }] = [placeOf(noun, planned), limitOf(planned, "create", context.signal), context];
+    const adopt = planned.get("adopt") === true;
+    let reply: Reply<Stored>;
+    let body: object;
+    let attempt = 0;
+    do {
+      const sealed = hasCredentials
+        ? await sealCredentials({ client, attributes, config, place, limit, log, diagnostics, action })
+        : undefined;
+      if (sealed === null) return null;
+      body = { ...toSpec(spec, planned), ...sealed };
+      reply = await client.put(place, body, adopt ? {} : { ifNoneMatch: "*" }, limit);
+    } while (!reply.ok && reply.problem.code === "credentials_key_mismatch" && ++attempt < attempts);
+    // An answer that got lost on the way may have created it: then it is exactly what was sent.
+    if (!reply.ok && reply.repeated && reply.problem.code === "already_exists") reply = await ours(client, place, body, limit, reply);
+    if (!reply.ok) {
+      if (reply.problem.code === "already_exists")
+        diagnostics.error(
+          `${action}: it exists already`,
+          `There is ${noun.name.toLowerCase()} ${printPlace(place)} already. Import it (\`terraform import ${noun.type}.NAME ${printPlace(place)}\`), or take it over with \`adopt = true\`.`,
+          [{ attr: "id" }],
+        );
+      else report(diagnostics, action, reply.problem, attributes);
+      return null;
+    }
+    return settle(client, reply.body, planned, limit, context, action);
+  }
+
+  async function update({ config, prior, planned }: Change & { prior: ValueMap }, context: ApplyContext<Client>): Promise<Value> {
+    // Only what steers the provider differs: there is nothing to send, and the plan knows everything.
+    if (!changed(schema, planned, prior)) return planned;
+    const action = `Updating ${printStored(noun, placeOf(noun, planned))}`;
+    const client = await context.client();
+    const [place, limit, { diagnostics, log }] = [placeOf(noun, planned), limitOf(planned, "update", context.signal), context];
+    const renew = hasCredentials && !equal(string, prior.get("credentials_version") ?? null, planned.get("credentials_version") ?? null);
+    for (let attempt = 1; ; attempt++) {
+      const current = await client.get(place, limit);
+      if (!current.ok) {
+        report(diagnostics, action, current.problem, attributes);
+        return prior;
+      }
+      if (current.body.uid !== prior.get("uid") || current.body.generation !== Number(prior.get("generation"))) {
+        diagnostics.error(
+          `${action}: it has changed since the plan`,
+          "Somebody else has changed it meanwhile. Plan again to see what they did.",
+        );
+        return stateOf(current.body, prior);
+      }
+      const sealed = renew ? await sealCredentials({ client, attributes, config, place, limit, log, diagnostics, action }) : undefined;
+      if (sealed === null) return prior;
+      const reply = await client.put(place, { ...toSpec(spec, planned), ...sealed }, { ifMatch: current.body.version }, limit);
+      if (reply.ok) return settle(client, reply.body, planned, limit, context, action);
+      // The version grows with every report of the agent too; only the generation says that a person changed it.
+      const again = reply.status === 412 || reply.problem.code === "credentials_key_mismatch";
+      if (again && attempt < attempts) continue;
+      report(diagnostics, action, reply.problem, attributes);
+      return prior;
+    }
+  }
+
+  async function remove(state: ValueMap, context: ApplyContext<Client>): Promise<void> {
+    const place = placeOf(noun, state);
+    const action = `Deleting ${printStored(noun, place)}`;
+    const client = await context.client();
+    const limit = limitOf(state, "delete", context.signal);
+    const query = noun.cascade ? { cascade: stringField(state, "cascade") ?? "foreground" } : {};
+    const reply = await client.delete(place, query as Record<string, string>, limit);
+    if (!reply.ok && reply.status === 404) return;
+    if (!reply.ok) {
+      report(context.diagnostics, action, reply.problem, attributes);
+      return;
+    }
+    if (reply.status === 204) return;
+    const judge = withAgent(client, place, limit, judgeGone(stringField(state, "uid")));
+    const waited = await waitFor(client, place, judge, limit, context.log, reply.body);
+    if (waited.kind !== "done") reportWait(context.diagnostics, action, waited, attributes);
+  }
+
+  return {
+    schema,
+    ...(ways.validate ? { validate: ways.validate } : {}),
+    create,
+    update,
+    delete: remove,
+    read: async (state, context) => {
+      const client = await context.client();
+      const limit = limitOf(state, "update", context.signal);
+      const reply = await client.get(placeOf(noun, state), { ...limit, deadline: Math.min(limit.deadline, Date.now() + 60_000) });
+      if (reply.ok) return stateOf(reply.body, state);
+      if (reply.status === 404 && reply.problem.code === "not_found") return null;
+      report(context.diagnostics, `Reading ${printStored(noun, placeOf(noun, state))}`, reply.problem, attributes);
+      return state;
+    },
+    import: async (text, context) => {
+      const place = parseImportId(noun, text);
+      if (!place) {
+        context.diagnostics.error(
+          "Not an import id",
+          `The id of a ${noun.name.toLowerCase()} is \`${importForm(noun)}\`, got ${JSON.stringify(text)}.`,
+        );
+        return null;
+      }
+      const client = await context.client();
+      const reply = await client.get(place, { deadline: Date.now() + 60_000, signal: context.signal });
+      if (reply.ok) return stateOf(reply.body, new Map());
+      if (reply.status !== 404) report(context.diagnostics, "Import", reply.problem, attributes);
+      return null;
+    },
+  };
+}
+
+/** Adds to a reason that the agent is away, which is what a person would look for first. */
+function withAgent(client: Client, place: Place, limit: Limit, judge: Judge): Judge {
+  return async (stored): Promise<Verdict> => {
+    const verdict = await judge(stored);
+    const name = stored?.spec.agent;
+    const delivery = (stored?.status as { delivery?: { state?: string } } | undefined)?.delivery?.state;
+    if (verdict.kind !== "later" || typeof name !== "string" || delivery === "Delivered") return verdict;
+    const agent = await client.get(resolveReference("agents", name, place), limit);
+    const away = agent.ok ? absence(name, agent.body) : undefined;
+    return away ? { kind: "later", reason: away } : verdict;
+  };
+}
+
+/** The object, if it is what was sent; else the refusal. */
+async function ours(client: Client, place: Place, sent: object, limit: Limit, refusal: Reply<Stored>): Promise<Reply<Stored>> {
+  const found = await client.get(place, limit);
+  if (!found.ok) return refusal;
+  const same = Object.entries(sent).every(
+    ([name, value]) => name === "sealedCredentials" || meaning(value as Json) === meaning((found.body.spec[name] ?? null) as Json),
+  );
+  return same ? found : refusal;
+}

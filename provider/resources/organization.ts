@@ -1,0 +1,4 @@
+import { organization as noun } from "../generated/organization.ts";
+import { createResource } from "./crud.ts";
+
+export const organization = createResource(noun);

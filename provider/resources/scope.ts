@@ -1,0 +1,43 @@
+import type { Place, Stored } from "../client/client.ts";
+import { stringField, type ValueMap } from "../value/value.ts";
+import type { Noun } from "./noun.ts";
+
+/** Where the object of a configuration, plan or state is. */
+export function placeOf(noun: Noun, value: ValueMap): Place {
+  return {
+    collection: noun.collection,
+    id: stringField(value, "id") ?? "",
+    org: stringField(value, "org"),
+    project: stringField(value, "project"),
+  };
+}
+
+/** `org/project/id`, as an import takes it. */
+export const printPlace = ({ org, project, id }: Place): string => [org, project, id].filter(Boolean).join("/");
+
+const label = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** The place of an import id `[org/[project/]]id`; undefined when it is none that this noun can be in. */
+export function parseImportId(noun: Noun, text: string): Place | undefined {
+  const parts = text.split("/");
+  const id = parts.pop()!;
+  const [org, project] = parts;
+  const scope = project !== undefined ? "project" : org !== undefined ? "org" : "account";
+  if (parts.length > 2 || !noun.scopes.includes(scope) || ![id, ...parts].every((part) => label.test(part))) return undefined;
+  return { collection: noun.collection, id, org, project };
+}
+
+/** The import ids that a noun takes, for messages. */
+export function importForm(noun: Noun): string {
+  if (!noun.scopes.includes("account")) return noun.scopes.includes("project") ? "org/[project/]id" : "org/id";
+  return noun.scopes.includes("project") ? "[org/[project/]]id" : noun.scopes.includes("org") ? "[org/]id" : "id";
+}
+
+/** The place that a reference means, seen from an object: `id` beside it, `org.id` or `account.id` above it. */
+export function resolveReference(collection: string, reference: string, from: Place): Place {
+  const [head, tail] = reference.split(".");
+  if (tail === undefined) return { collection, id: reference, org: from.org, project: from.project };
+  return { collection, id: tail, org: head === "org" ? from.org : undefined };
+}
+
+export const printStored = (noun: Noun, stored: Stored | Place): string => `${noun.name.toLowerCase()} ${stored.id}`;

@@ -1,0 +1,92 @@
+import type { Attribute, Attributes } from "../schema/attribute.ts";
+import { camel } from "../schema/names.ts";
+import { meaning, same } from "../schema/same.ts";
+import { defaultOf, typeOf } from "../schema/type.ts";
+import { equal } from "../value/equal.ts";
+import { fromJson, type Json, parseJson } from "../value/json.ts";
+import { type Numeric, print } from "../value/number.ts";
+import { isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
+
+type JsonObject = { [name: string]: Json };
+const jsonName = (name: string, a: Attribute): string => a.json ?? camel(name);
+
+/** The service's JSON of some attributes. Null means left out; write-only and local attributes have no place in it. */
+export function toSpec(attributes: Attributes, value: ValueMap, secret = false): JsonObject {
+  const out: JsonObject = {};
+  for (const [name, a] of Object.entries(attributes)) {
+    const found = value.get(name) ?? null;
+    if (found === null || found instanceof Unknown || a.local || (a.writeOnly && !secret)) continue;
+    out[jsonName(name, a)] = toJson(a, found, secret);
+  }
+  return out;
+}
+
+function toJson(a: Attribute, value: Value, secret: boolean): Json {
+  if (a.rules?.json && typeof value === "string") return parseJson(value);
+  if (a.attributes && isMap(value)) {
+    if (a.nesting === "single") return toSpec(a.attributes, value, secret);
+    return Object.fromEntries([...value].map(([k, v]) => [k, toSpec(a.attributes!, v as ValueMap, secret)]));
+  }
+  if (a.attributes && Array.isArray(value)) return value.map((v) => toSpec(a.attributes!, v as ValueMap, secret));
+  if (Array.isArray(value)) return value.map(plain);
+  if (isMap(value)) return Object.fromEntries([...value].map(([k, v]) => [k, plain(v)]));
+  return plain(value);
+}
+
+/** Numbers of the contract fit into doubles. */
+const plain = (value: Value): Json =>
+  typeof value === "string" || typeof value === "boolean" || value === null ? value : Number(print(value as Numeric));
+
+/**
+ * The values of some attributes in the service's JSON. `prior` is what state or plan say: it is kept where it means the same, so that a
+ * spelling, an order or an empty list is no drift.
+ */
+export function fromSpec(attributes: Attributes, json: unknown, prior: Value): ValueMap {
+  const source = (typeof json === "object" && json !== null ? json : {}) as JsonObject;
+  const out: ValueMap = new Map();
+  for (const [name, a] of Object.entries(attributes)) {
+    const key = jsonName(name, a);
+    const before = isMap(prior) ? (prior.get(name) ?? null) : null;
+    out.set(name, a.writeOnly ? null : fromOne(a, Object.hasOwn(source, key) ? source[key] : undefined, before));
+  }
+  return out;
+}
+
+function fromOne(a: Attribute, json: Json | undefined, prior: Value): Value {
+  const before = prior instanceof Unknown ? null : prior;
+  const fallback = defaultOf(a);
+  if (json === undefined || json === null) {
+    if (isEmpty(before)) return before;
+    return fallback ?? null;
+  }
+  if (before === null && fallback === undefined && a.presence === "optional" && isEmptyJson(json)) return null;
+  const value = read(a, json, before);
+  if (before === null) return value;
+  return same(a, before, value) || equal(typeOf(a), before, value) ? before : value;
+}
+
+function read(a: Attribute, json: Json, before: Value): Value {
+  if (a.rules?.json) return typeof before === "string" && sameText(before, json) ? before : meaning(json);
+  // Free-form objects of a status are JSON text too.
+  if (a.type === "string" && typeof json === "object") return meaning(json);
+  if (!a.attributes) return fromJson(typeOf(a), json);
+  const { attributes } = a;
+  if (a.nesting === "single") return fromSpec(attributes, json, before);
+  if (a.nesting === "map")
+    return new Map(
+      Object.entries(json as JsonObject).map(([k, v]) => [k, fromSpec(attributes, v, isMap(before) ? (before.get(k) ?? null) : null)]),
+    );
+  return (json as Json[]).map((v, i) => fromSpec(attributes, v, Array.isArray(before) ? (before[i] ?? null) : null));
+}
+
+function sameText(text: string, json: Json): boolean {
+  try {
+    return meaning(parseJson(text)) === meaning(json);
+  } catch {
+    return false;
+  }
+}
+
+const isEmpty = (value: Value): boolean =>
+  (Array.isArray(value) && value.length === 0) || (isMap(value) && [...value.values()].every((v) => v === null || isEmpty(v)));
+const isEmptyJson = (json: Json): boolean => typeof json === "object" && json !== null && Object.keys(json).length === 0;
