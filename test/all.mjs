@@ -68,7 +68,7 @@ async function runStage(stage) {
     "--ci",
     "--json",
     `--outputFile=${result}`,
-    "--config=test/jest.config.mjs",
+    `--config=${stage.config ?? "test/jest.config.mjs"}`,
     stage.serial ? "--runInBand" : "--maxWorkers=2",
     ...stage.jest.filter((path) => existsSync(join(root, path))).map((path) => `${path}${path.endsWith(".ts") ? "$" : "/"}`),
   ];

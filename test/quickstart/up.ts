@@ -186,10 +186,13 @@ export async function terraformEnv(o: Pick<Options, "memory" | "root" | "own" | 
     repository_username: "outpost",
     repository_password: readFileSync(memory.path("git-password"), "utf8").trim(),
   };
+  // The stack's variables, for a plan or an apply by hand; one of them is a password.
+  const named = Object.fromEntries(Object.entries(variables).map(([name, value]) => [`TF_VAR_${name}`, value]));
+  writeFileSync(memory.path("variables.json"), JSON.stringify(named, null, 2), { mode: 0o600 });
   return {
     ...config,
     OUTPOST_ENDPOINT: addressOf(o),
     OUTPOST_API_KEY: adminKey(memory.path("service")) ?? "",
-    ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [`TF_VAR_${name}`, value])),
+    ...named,
   };
 }
