@@ -40,10 +40,14 @@ metadata:
 {{- end }}
 
 {{- define "outpost.image" -}}
+{{- if .image.reference -}}
+{{ .image.reference }}
+{{- else -}}
 {{- $tag := default .root.Chart.AppVersion .image.tag -}}
 {{- with .image.registry }}{{ . }}/{{ end -}}
 {{- .image.repository -}}
 {{- with .image.digest }}@{{ . }}{{ else }}:{{ $tag }}{{ end -}}
+{{- end -}}
 {{- end }}
 
 {{- define "outpost.serviceAccount" -}}

@@ -65,7 +65,7 @@ topologySpreadConstraints:
 {{/* Image, security and resources of our own container. */}}
 {{- define "outpost.container" -}}
 {{- $v := .root.Values -}}
-image: {{ include "outpost.image" (dict "root" .root "image" $v.image) }}
+image: {{ include "outpost.image" (dict "root" .root "image" $v.image) | quote }}
 imagePullPolicy: {{ $v.image.pullPolicy }}
 securityContext:
   {{- toYaml $v.containerSecurityContext | nindent 2 }}

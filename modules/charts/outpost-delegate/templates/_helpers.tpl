@@ -38,9 +38,13 @@ metadata:
 {{- end }}
 
 {{- define "delegate.image" -}}
+{{- if .Values.image.reference -}}
+{{ .Values.image.reference }}
+{{- else -}}
 {{- with .Values.image.registry }}{{ . }}/{{ end -}}
 {{- .Values.image.repository -}}
 {{- with .Values.image.digest }}@{{ . }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end -}}
+{{- end -}}
 {{- end }}
 
 {{- define "delegate.serviceAccount" -}}

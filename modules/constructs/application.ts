@@ -1,0 +1,62 @@
+import { Construct } from "constructs";
+import type { IAgent } from "./agent.ts";
+import { Application, type ApplicationConfig, type ApplicationSource, type ApplicationSyncPolicy } from "./bindings/application.ts";
+import type { ICluster } from "./cluster.ts";
+import type { IRepository } from "./repository.ts";
+
+export interface OutpostApplicationProps {
+  /** Id of the application; immutable. */
+  readonly applicationId: string;
+  readonly org?: string;
+  readonly project?: string;
+  /** Agent that keeps it equal to Git. */
+  readonly agent: IAgent;
+  readonly repository: IRepository;
+  /**
+   * Folder in the repository.
+   * @default .
+   */
+  readonly path?: string;
+  /** Branch, tag or commit; default: the repository's default branch. */
+  readonly targetRevision?: string;
+  /** More of the source: `helm`, `kustomize`, `directory`, `chart`. */
+  readonly source?: ApplicationSource;
+  /** A registered cluster; default: the agent's own. */
+  readonly cluster?: ICluster;
+  /** Namespace for objects that name none. */
+  readonly namespace: string;
+  /**
+   * Sync without being asked, prune what Git no longer has, undo changes made in the cluster.
+   * @default true
+   */
+  readonly automated?: boolean;
+  /** Sync options, as `CreateNamespace=true`. */
+  readonly syncOptions?: string[];
+  /** Beats `automated` and `syncOptions`. */
+  readonly syncPolicy?: ApplicationSyncPolicy;
+  /** Anything else of the resource. */
+  readonly more?: Partial<ApplicationConfig>;
+}
+
+/** An application that an agent keeps equal to Git. Its creation ends when it is Synced and Healthy. */
+export class OutpostApplication extends Construct {
+  readonly application: Application;
+
+  constructor(scope: Construct, id: string, props: OutpostApplicationProps) {
+    super(scope, id);
+    const { agent, repository, cluster } = props;
+    const automated = props.automated === false ? undefined : { prune: true, selfHeal: true };
+    this.application = new Application(this, "application", {
+      id: props.applicationId,
+      org: props.org,
+      project: props.project,
+      agent: agent.agentId,
+      source: { repository: repository.repositoryId, path: props.path ?? ".", targetRevision: props.targetRevision, ...props.source },
+      destination: { cluster: cluster?.clusterId, namespace: props.namespace },
+      syncPolicy: props.syncPolicy ?? { automated, syncOptions: props.syncOptions },
+      ...props.more,
+      // Destroyed before what it needs: the agent must be there to remove its objects.
+      dependsOn: [...agent.ready, ...repository.ready, ...(cluster?.ready ?? []), ...(props.more?.dependsOn ?? [])],
+    });
+  }
+}

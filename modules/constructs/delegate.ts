@@ -1,0 +1,93 @@
+import { Construct } from "constructs";
+import { Delegate } from "./bindings/delegate.ts";
+import { EphemeralDelegateToken } from "./bindings/ephemeral-delegate-token.ts";
+import { releaseName } from "./charts.ts";
+import { given, type WorkerInstallProps, WorkerRelease } from "./worker.ts";
+
+export interface OutpostDelegateProps extends WorkerInstallProps {
+  /** Id of the delegate in the service; immutable. */
+  readonly delegateId: string;
+  readonly org?: string;
+  readonly project?: string;
+  /** Name for people. */
+  readonly displayName?: string;
+  readonly description?: string;
+  /** Selectors of tasks choose by these. */
+  readonly tags?: string[];
+  /**
+   * Tasks that one replica runs at the same time.
+   * @default 10
+   */
+  readonly capacity?: number;
+  /** @default outpost-delegate */
+  readonly namespace?: string;
+  /** @default 1 */
+  readonly replicas?: number;
+  /**
+   * What tasks may do with the delegate's own in-cluster credentials: `none`, `namespace-admin`, `cluster-viewer`,
+   * `cluster-admin`, or `custom`, which takes `clusterRole`.
+   * @default none
+   */
+  readonly permissions?: string;
+  readonly clusterRole?: string;
+  /**
+   * How long replicas can enrol with the token, as `24h`; it can be revoked before.
+   * @default 87600h, ten years
+   */
+  readonly tokenExpiresIn?: string;
+  /** Account of the delegate. */
+  readonly account?: string;
+}
+
+/** A delegate in the service and in the cluster: registered, installed, enrolled, ready for tasks. */
+export class OutpostDelegate extends Construct {
+  readonly delegate: Delegate;
+  readonly token: EphemeralDelegateToken;
+  readonly install: WorkerRelease;
+
+  constructor(scope: Construct, id: string, props: OutpostDelegateProps) {
+    super(scope, id);
+    const { org, project, tags } = props;
+    this.delegate = new Delegate(this, "delegate", {
+      id: props.delegateId,
+      org,
+      project,
+      name: props.displayName,
+      description: props.description,
+      tags,
+      capacity: props.capacity,
+    });
+    // The uid is known only when the delegate exists, so that a plan before that opens no token.
+    this.token = new EphemeralDelegateToken(this, "token", {
+      delegate: this.delegate.id,
+      org,
+      project,
+      uid: this.delegate.uid,
+      // Each replica enrols with it when it starts, also one that starts next year.
+      expiresIn: props.tokenExpiresIn ?? "87600h",
+    });
+    this.install = new WorkerRelease(this, "install", {
+      ...props,
+      name: releaseName("outpost-delegate", props.delegateId),
+      namespace: props.namespace ?? "outpost-delegate",
+      bundled: "outpost-delegate",
+      token: this.token.token,
+      own: {
+        delegate: {
+          name: this.delegate.id,
+          ...given("account", props.account),
+          ...given("org", org),
+          ...given("project", project),
+          ...given("description", props.description),
+          ...given("tags", tags),
+        },
+        replicas: props.replicas ?? 1,
+        permissions: { level: props.permissions ?? "none", ...given("clusterRole", props.clusterRole) },
+      },
+    });
+  }
+
+  get delegateId(): string {
+    return this.delegate.id;
+  }
+}

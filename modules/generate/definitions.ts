@@ -1,0 +1,177 @@
+/** The HCL modules that are generated: each one a construct with variables. */
+import { OutpostAgent, OutpostDelegate } from "../constructs/index.ts";
+import type { WorkerRelease } from "../constructs/worker.ts";
+import type { ModuleDefinition, ModuleStack } from "./module.ts";
+
+const TOKEN_COMMENT = "In neither plan nor state. The uid is unknown until the worker exists: a plan before that opens no token.";
+const NAMESPACE_COMMENT = "A release of its own, since Helm's create_namespace leaves the namespace behind on destroy.";
+
+const agentModule: ModuleDefinition = {
+  name: "agent",
+  title: "Outpost agent",
+  about: `Registers an agent with the service and installs it into the cluster of the \`helm\` provider: its namespace, its custom
+resource definitions and the chart \`outpost-agent\`. The apply ends when the agent is connected.
+
+The enrolment token is ephemeral and reaches the chart write-only, so it is in neither plan nor state. On destroy everything
+goes that the module made. Refer to the agent by \`module.agent.agent_id\`: what refers to it is made after the agent is
+connected and destroyed before the agent goes.`,
+  example: `module "agent" {
+  source   = "…/modules/hcl/agent"
+  id       = "production"
+  endpoint = "https://outpost.example.com"
+}`,
+  comments: {
+    "ephemeral.outpost_agent_token.agent": TOKEN_COMMENT,
+    "helm_release.namespace": NAMESPACE_COMMENT,
+    "helm_release.agent": "The token is write-only. The provider reads it at create and when the revision rises.",
+  },
+  build(stack) {
+    const common = commonVariables(stack, "agent", "outpost-agent");
+    const mode = stack.variable("mode", {
+      type: "string",
+      default: "split",
+      description: "`split`: agent, controller, repo server and Redis as four Deployments. `all`: one Deployment.",
+      validation: [oneOf("mode", ["split", "all"])],
+    });
+    const access = stack.variable("access", {
+      type: "string",
+      default: "cluster",
+      description: "`cluster`: the agent may manage every namespace. `namespaced`: only its own.",
+      validation: [oneOf("access", ["cluster", "namespaced"])],
+    });
+    const keepCrds = stack.variable("keep_crds", {
+      type: "bool",
+      default: false,
+      description:
+        "Keep the definitions of argoproj.io, and so every Application in the cluster, on destroy. Say true when several agents share a cluster.",
+    });
+    const agent = new OutpostAgent(stack, "agent", {
+      ...common,
+      agentId: common.id,
+      mode: mode.stringValue,
+      access: access.stringValue,
+      keepCrds: keepCrds.booleanValue,
+    });
+    nameReleases(agent.install, "agent");
+    stack.output("agent_id", { value: agent.agent.id, description: "Id of the agent, once it is connected.", dependsOn: agent.ready });
+    stack.output("uid", { value: agent.agent.uid, description: "UID that the service gave the agent." });
+    stack.output("namespace", { value: agent.install.release.namespace, description: "Namespace in which the agent runs." });
+  },
+};
+
+const delegateModule: ModuleDefinition = {
+  name: "delegate",
+  title: "Outpost delegate",
+  about: `Registers a delegate with the service and installs it into the cluster of the \`helm\` provider: its namespace and the
+chart \`outpost-delegate\`. The apply ends when its replicas are connected and ready for tasks.
+
+The enrolment token is ephemeral and reaches the chart write-only, so it is in neither plan nor state. Raise
+\`token_revision\` to enrol with a new token. On destroy everything goes that the module made.`,
+  example: `module "delegate" {
+  source   = "…/modules/hcl/delegate"
+  id       = "builder"
+  endpoint = "https://outpost.example.com"
+  tags     = ["linux", "build"]
+}`,
+  comments: {
+    "ephemeral.outpost_delegate_token.delegate": TOKEN_COMMENT,
+    "helm_release.namespace": NAMESPACE_COMMENT,
+    "helm_release.delegate":
+      "The token is write-only. The provider reads it at create and when the revision rises; the chart keeps what it has.",
+  },
+  build(stack) {
+    const common = commonVariables(stack, "delegate", "outpost-delegate");
+    const tags = stack.variable("tags", { type: "list(string)", default: [], description: "Selectors of tasks choose by these." });
+    const capacity = stack.variable("capacity", {
+      type: "number",
+      default: 10,
+      description: "Tasks that one replica runs at the same time.",
+    });
+    const replicas = stack.variable("replicas", { type: "number", default: 1, description: "Replicas; each one takes tasks." });
+    const permissions = stack.variable("permissions", {
+      type: "string",
+      default: "none",
+      description:
+        "What tasks may do with the delegate's own in-cluster credentials: `none`, `namespace-admin`, `cluster-viewer`, `cluster-admin`, or `custom` with `cluster_role`.",
+      validation: [oneOf("permissions", ["none", "namespace-admin", "cluster-viewer", "cluster-admin", "custom"])],
+    });
+    const clusterRole = stack.variable("cluster_role", {
+      type: "string",
+      default: "",
+      description: "A ClusterRole of yours, for the permissions `custom`.",
+    });
+    const tokenExpiresIn = stack.variable("token_expires_in", {
+      type: "string",
+      default: "87600h",
+      description: "How long replicas can enrol with the token; it can be revoked before.",
+    });
+    const delegate = new OutpostDelegate(stack, "delegate", {
+      ...common,
+      delegateId: common.id,
+      tags: tags.listValue,
+      capacity: capacity.numberValue,
+      replicas: replicas.numberValue,
+      permissions: permissions.stringValue,
+      clusterRole: clusterRole.stringValue,
+      tokenExpiresIn: tokenExpiresIn.stringValue,
+    });
+    nameReleases(delegate.install, "delegate");
+    stack.output("delegate_id", {
+      value: delegate.delegate.id,
+      description: "Id of the delegate, once it is ready.",
+      dependsOn: delegate.install.ready,
+    });
+    stack.output("uid", { value: delegate.delegate.uid, description: "UID that the service gave the delegate." });
+    stack.output("namespace", { value: delegate.install.release.namespace, description: "Namespace in which the delegate runs." });
+  },
+};
+
+export const definitions: ModuleDefinition[] = [agentModule, delegateModule];
+
+/** Variables of both kinds of worker, as properties. */
+function commonVariables(stack: ModuleStack, kind: "agent" | "delegate", namespace: string) {
+  const text = (name: string, description: string, value: string | null = "") =>
+    stack.variable(name, { type: "string", default: value, description }).stringValue;
+  const required = (name: string, description: string) => stack.variable(name, { type: "string", description }).stringValue;
+  const chart = (variable: string, folder: string, what: string) => {
+    text(variable, `Path of the chart ${what}; default: the one beside this module.`, null);
+    return `\${coalesce(var.${variable}, "\${path.module}/../../charts/${folder}")}`;
+  };
+  const texts = (name: string, description: string) => stack.variable(name, { type: "list(string)", default: [], description }).listValue;
+  return {
+    id: required("id", `Id of the ${kind} in the service: a label of at most 63 letters, digits and dashes. Immutable.`),
+    endpoint: required("endpoint", "Address of the service, as the pods reach it."),
+    org: text("org", "Organization of the scope; none means the account.", null),
+    project: text("project", "Project of the scope; needs `org`.", null),
+    displayName: text("name", "Name for people.", null),
+    description: text("description", "What it is for.", null),
+    namespace: text("namespace", `Namespace in which the ${kind} runs.`, namespace),
+    createNamespace: stack.variable("create_namespace", {
+      type: "bool",
+      default: true,
+      description: "Make the namespace, and remove it on destroy.",
+    }).booleanValue,
+    image: text("image", "Image reference; default: the chart's own."),
+    imagePullSecrets: texts("image_pull_secrets", "Names of Secrets in the namespace with registry credentials."),
+    httpsProxy: text("https_proxy", "Proxy on the way to the service and to Git."),
+    noProxy: text("no_proxy", "Comma-separated addresses that need no proxy, added to the cluster's own."),
+    caBundle: text("ca_bundle", "Certificate authority of the service, PEM."),
+    values: texts("values", "More Helm values, YAML texts; later ones win. Not for secrets: they are kept in the state."),
+    tokenRevision: stack.variable("token_revision", { type: "number", default: 1, description: "Raise it to enrol with a new token." })
+      .numberValue,
+    timeout: stack.variable("timeout", { type: "number", default: 300, description: `Seconds to wait until the ${kind} is ready.` })
+      .numberValue,
+    chart: chart("chart", `outpost-${kind}`, `of the ${kind}`),
+    namespaceChart: chart("namespace_chart", "outpost-namespace", "of the namespace"),
+  };
+}
+
+function nameReleases(install: WorkerRelease, name: string): void {
+  install.release.overrideLogicalId(name);
+  install.namespace!.release.overrideLogicalId("namespace");
+}
+
+function oneOf(variable: string, values: string[]) {
+  const list = values.map((value) => JSON.stringify(value)).join(", ");
+  return { condition: `\${contains([${list}], var.${variable})}`, errorMessage: `Must be one of ${values.join(", ")}.` };
+}

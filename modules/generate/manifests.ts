@@ -1,0 +1,105 @@
+/** Renders the charts once with slots in the place of values, so that the service needs no helm to hand out manifests. */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import { slots } from "../install/slots.ts";
+import { HEADER } from "./files.ts";
+
+export interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  [field: string]: unknown;
+}
+
+/** The charts want a Kubernetes version, and a helm that was built without one says 1.20. */
+const KUBERNETES = "1.30.0";
+
+/** `helm template` as objects. */
+export function helmTemplate(helm: string, chart: string, release: string, namespace: string, values: object): Manifest[] {
+  const args = ["template", release, chart, "--namespace", namespace, "--kube-version", KUBERNETES, "--values", "-"];
+  const text = execFileSync(helm, args, {
+    input: JSON.stringify(values),
+    encoding: "utf8",
+    maxBuffer: 64 << 20,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  return parseAllDocuments(text)
+    .map((doc) => doc.toJS() as Manifest | null)
+    .filter((doc) => doc !== null);
+}
+
+/** File name → text, for `modules/install/generated`. */
+export function generateManifests(helm: string, charts: string): Record<string, string> {
+  const render = (chart: string, release: string, values: object, namespace: string = slots.namespace) =>
+    helmTemplate(helm, join(charts, chart), release, namespace, values);
+  const files: Record<string, string> = {};
+  const add = (file: string, name: string, manifests: Manifest[]) => {
+    const text = JSON.stringify(manifests.map(withDigestSlots), null, 1);
+    files[file] = `${HEADER}export const ${name} = ${text} as const;\n`;
+  };
+  for (const layout of ["split", "all"] as const) {
+    for (const access of ["cluster", "namespaced"] as const) {
+      const values = agentValues({ mode: layout, namespaced: access === "namespaced", crds: { install: false } });
+      add(`agent-${layout}-${access}.ts`, `agent_${layout}_${access}`, render("outpost-agent", "outpost-agent", values));
+    }
+  }
+  // The same for all four, and large.
+  const all = render(
+    "outpost-agent",
+    "outpost-agent",
+    agentValues({
+      agent: { account: slots.account, id: slots.id, org: slots.org, project: slots.project },
+      crds: { install: true, keep: false },
+    }),
+  );
+  add(
+    "crds.ts",
+    "crds",
+    all.filter((one) => one.kind === "CustomResourceDefinition"),
+  );
+  add("delegate.ts", "delegate", render("outpost-delegate", slots.delegateName, delegateValues));
+  add("namespace.ts", "namespace", render("outpost-namespace", "outpost-namespace", { name: slots.namespace }, "default"));
+  return files;
+}
+
+const common = {
+  endpoint: slots.endpoint,
+  token: slots.token,
+  image: { reference: slots.image, pullSecrets: [slots.imagePullSecret] },
+  proxy: { httpsProxy: slots.httpsProxy, noProxy: slots.noProxy },
+};
+
+function agentValues(more: object): object {
+  return {
+    ...common,
+    agent: { id: slots.id, account: slots.account, org: slots.org, project: slots.project },
+    internal: { repoToken: slots.repoToken, redisPassword: slots.redisPassword },
+    redis: { image: { reference: slots.redisImage } },
+    ...more,
+  };
+}
+
+const delegateValues = {
+  ...common,
+  delegate: {
+    name: slots.id,
+    account: slots.account,
+    org: slots.org,
+    project: slots.project,
+    description: slots.description,
+    tags: [slots.tags],
+  },
+};
+
+/** Digests of slots are slots themselves: the digest of the real value takes their place. */
+function withDigestSlots(manifest: Manifest): Manifest {
+  const digest = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 12);
+  const text = JSON.stringify(manifest)
+    .replaceAll(digest(slots.token), slots.tokenDigest)
+    .replaceAll(digest(`${slots.repoToken}:${slots.redisPassword}`), slots.internalDigest)
+    // Nobody's release: Helm does not manage what kubectl applied.
+    .replaceAll('"app.kubernetes.io/managed-by":"Helm"', '"app.kubernetes.io/managed-by":"outpost-manifest"');
+  return JSON.parse(text) as Manifest;
+}
