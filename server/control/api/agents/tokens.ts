@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+import { tryParseDuration } from "../../../base/duration.ts";
+import { makeEd25519 } from "../../../base/ed25519.ts";
+import type { Schemas } from "../../domain/nouns.ts";
+import { notFound, Problem } from "../../domain/problem.ts";
+import type { Scope } from "../../domain/scope.ts";
+import { insertToken, listTokens, revokeToken, type TokenRow } from "../../store/tokens.ts";
+import type { Writer } from "../../store/writer.ts";
+import { findObject } from "../nouns/find.ts";
+import type { Services } from "../services.ts";
+import type { Call, Handler } from "../typed.ts";
+import { type WriteCall, write } from "../write.ts";
+
+type Collection = "agents" | "delegates";
+/** An agent's token lasts for one installation; a delegate's is kept by its deployment, whose replicas come and go. */
+const DEFAULT_SECONDS = { agents: 24 * 3_600, delegates: 365 * 24 * 3_600 };
+const MAX_SECONDS = 10 * 365 * 24 * 3_600;
+
+/** Makes a token; its text exists only in the answer. The service keeps the public half of its key. */
+export async function makeToken(s: Services, w: Writer, collection: Collection, scope: Scope, id: string, expiresIn?: string): Promise<{ row: TokenRow; text: string }> {
+  const object = await findObject(w, collection, scope, id);
+  const { publicKey, seed } = makeEd25519();
+  const row = await insertToken(w, {
+    account: w.account,
+    id: `${w.account}-${randomBytes(8).toString("hex")}`,
+    objectUid: object.uid,
+    publicKey,
+    expiresInSeconds: expiresIn === undefined ? DEFAULT_SECONDS[collection] : seconds(expiresIn),
+    maxUses: collection === "agents" ? 1 : 0,
+  });
+  return { row, text: `ot1_${row.id}_${seed.reveal()}_${s.signer.pin}` };
+}
+
+/** A duration of the contract in seconds, within what a date can hold. */
+export function seconds(duration: string): number {
+  const value = (tryParseDuration(duration) ?? 0) / 1_000;
+  if (value < 1 || value > MAX_SECONDS) throw new Problem("invalid_field", "Use a duration between 1s and ten years, as `24h`.", { pointer: "/expiresIn" });
+  return value;
+}
+
+function view(t: TokenRow): Schemas["WorkerToken"] {
+  return { id: t.id, createdAt: t.createdAt.toISOString(), expiresAt: t.expiresAt.toISOString(), ...(t.revokedAt ? { revokedAt: t.revokedAt.toISOString() } : {}), uses: t.uses, maxUses: t.maxUses };
+}
+
+type CreateCall = WriteCall & { params: { id: string }; body?: Schemas["WorkerTokenRequest"] | undefined };
+const create = (s: Services, collection: Collection) => (call: CreateCall) =>
+  write(s, call, async (w) => {
+    const { row, text } = await makeToken(s, w, collection, call.scope, call.params.id, call.body?.expiresIn);
+    return { status: 201 as const, body: { ...view(row), token: text }, headers: { "Cache-Control": "no-store" } };
+  });
+
+type ListCall = Pick<Call<"listAgentTokens">, "params" | "scope">;
+const list = (s: Services, collection: Collection) => async (call: ListCall) => {
+  const object = await findObject(s.db, collection, call.scope, call.params.id);
+  return { status: 200 as const, body: { items: (await listTokens(s.db, call.scope.account, object.uid)).map(view) } };
+};
+
+type RevokeCall = WriteCall & { params: { id: string; token: string } };
+const revoke = (s: Services, collection: Collection) => (call: RevokeCall) =>
+  write(s, call, async (w) => {
+    const object = await findObject(w, collection, call.scope, call.params.id);
+    if (!(await revokeToken(w, w.account, object.uid, call.params.token))) throw notFound();
+    return { status: 204 as const };
+  });
+
+export const createAgentToken = (s: Services): Handler<"createAgentToken"> => create(s, "agents");
+export const createDelegateToken = (s: Services): Handler<"createDelegateToken"> => create(s, "delegates");
+export const listAgentTokens = (s: Services): Handler<"listAgentTokens"> => list(s, "agents");
+export const listDelegateTokens = (s: Services): Handler<"listDelegateTokens"> => list(s, "delegates");
+export const revokeAgentToken = (s: Services): Handler<"revokeAgentToken"> => revoke(s, "agents");
+export const revokeDelegateToken = (s: Services): Handler<"revokeDelegateToken"> => revoke(s, "delegates");

@@ -1,0 +1,246 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import express, { type NextFunction, type Request, type Response } from "express";
+import * as OpenApiValidator from "express-openapi-validator";
+import document from "../../../openapi/contract/openapi.json" with { type: "json" };
+import { actorOf, authenticate, type Caller, nameOf } from "../access/authenticate.ts";
+import { decide } from "../access/decide.ts";
+import { notFound, Problem } from "../domain/problem.ts";
+import type { Scope } from "../domain/scope.ts";
+import { addAudit } from "../store/audit.ts";
+import { checkAccept, checkContentType, takesBody } from "./accept.ts";
+import { hasBody, readBody } from "./body.ts";
+import { handlers } from "./handlers.ts";
+import { sendPage } from "./page.ts";
+import { toProblem } from "./problems.ts";
+import { findRoute, type Route } from "./route.ts";
+import type { Services } from "./services.ts";
+import { answerBrokenRequests } from "./sockets.ts";
+import type { AnyCall, AnyReply } from "./typed.ts";
+import { targetOf } from "./write.ts";
+
+export interface AppOptions {
+  /** Check every answer against the contract too: in tests. */
+  validateResponses?: boolean;
+  /** Requests in work at the same time, without long polls and watches; more are told to come again. */
+  maxInFlight?: number;
+}
+
+/** What is known of a request on its way through the steps below. */
+interface State {
+  id: string;
+  started: number;
+  route?: Route;
+  caller?: Caller | undefined;
+  scope?: Scope;
+  counted?: boolean;
+}
+
+const WAITS = new Set(["watch", "exchange", "getTaskLogs", "getApplicationDiff", "getApplicationManifests", "getRepositoryRefs", "testRepository", "testCluster"]);
+
+/**
+ * The HTTP server: route → who is it → body within limits → does it fit the contract → may they → do it. Every refusal on the way is
+ * a Problem and ends in `fail`.
+ */
+export function createApp(s: Services, options: AppOptions = {}): Server {
+  const table = handlers(s) as unknown as Record<string, (call: AnyCall) => Promise<AnyReply>>;
+  const { maxInFlight = 500 } = options;
+  let inFlight = 0;
+  const app = express();
+  app.set("etag", false);
+  app.set("query parser", "simple");
+  app.disable("x-powered-by");
+
+  const state = (res: Response): State => res.locals as State;
+
+  app.use((req: Request, res: Response, next: NextFunction) => {
+    Object.assign(res.locals, { id: randomUUID(), started: performance.now() });
+    res.setHeader("Request-Id", state(res).id);
+    res.setHeader("X-Content-Type-Options", "nosniff");
+    res.on("finish", () => record(s, req, state(res), res.statusCode));
+    // Node leaves the body of an answer to HEAD away by itself. An endless answer without a body makes no sense.
+    if (req.method === "HEAD" && !req.originalUrl.startsWith("/v1/watch/")) req.method = "GET";
+    const path = req.originalUrl.split("?")[0]!;
+    if (path === "/" && req.method === "GET") return sendPage(res, originOf(req));
+    const route = findRoute(req.method, path);
+    state(res).route = route;
+    checkAccept(req, route.row);
+    if (!WAITS.has(route.operation) && route.row.access !== "public") {
+      if (inFlight >= maxInFlight) throw new Problem("too_many_requests", "The service is busy. Try again in a moment.", { retryAfterSeconds: 1 });
+      inFlight++;
+      state(res).counted = true;
+      res.on("close", () => {
+        inFlight--;
+      });
+    }
+    next();
+  });
+
+  app.use(step(async (req, res) => {
+    const { access } = state(res).route!.row;
+    if (access === "public") return;
+    const caller = await authenticate(s.db, req.headers.authorization);
+    state(res).caller = caller;
+    const fits = caller && (access === "worker") === (caller.kind === "worker");
+    if (!fits) throw unauthenticated(access === "worker");
+  }));
+
+  app.use(step(async (req, res) => {
+    const { operation, row } = state(res).route!;
+    const { takes, required } = takesBody(row);
+    const given = hasBody(req);
+    if (!takes) {
+      checkContentType(req, row, false);
+      // A body that nobody asked for is not read; the connection cannot be used again.
+      if (given) res.setHeader("Connection", "close");
+      return;
+    }
+    checkContentType(req, row, given);
+    req.body = given ? await readBody(req, operation) : undefined;
+    if (req.body === undefined) {
+      if (required) throw new Problem("invalid_json", "The operation needs a JSON body.");
+      req.body = {};
+    }
+  }));
+
+  app.use(
+    OpenApiValidator.middleware({
+      apiSpec: structuredClone(document) as never,
+      validateApiSpec: false,
+      validateSecurity: false,
+      validateRequests: { allErrors: false },
+      validateResponses: options.validateResponses ? { onError: (error, body, req) => badAnswer(s, error, body, req) } : false,
+      fileUploader: false,
+    }),
+  );
+
+  app.use(async (req: Request, res: Response) => {
+    const { route, caller, id } = state(res);
+    const { operation, row } = route!;
+    const query = req.query as Record<string, any>;
+    const scope = { account: caller?.account ?? "", org: query.org ?? "", project: query.project ?? "" };
+    state(res).scope = scope;
+    if (scope.project && !scope.org) throw new Problem("invalid_request", "`project` needs `org`: a project is in an organisation.");
+    const decision = decide(row.access, actorOf(caller), scope);
+    if (decision === "unauthenticated") throw unauthenticated(row.access === "worker");
+    if (decision === "hidden") throw Object.assign(notFound(), { denied: true });
+    if (decision === "forbidden") throw new Problem("forbidden", `This operation needs the role ${row.access} in this scope; the key has ${caller?.kind === "key" ? caller.key.role : "none"}.`);
+    const gone = new AbortController();
+    res.on("close", () => gone.abort());
+    const text = (name: string) => req.headers[name] as string | undefined;
+    const reply = await table[operation]!({
+      operation,
+      params: route!.params,
+      query,
+      body: req.body,
+      headers: { ifMatch: text("if-match"), ifNoneMatch: text("if-none-match"), idempotencyKey: text("idempotency-key"), lastEventId: text("last-event-id") },
+      caller,
+      scope,
+      requestId: id,
+      address: req.socket.remoteAddress ?? "",
+      origin: originOf(req),
+      signal: AbortSignal.any([gone.signal, s.stopping]),
+    });
+    await send(res, reply);
+  });
+
+  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => fail(s, error, req, res, state(res)));
+
+  const server = createServer(
+    {
+      maxHeaderSize: 16 * 1024,
+      // Slow senders: the head within 10 s, the whole request within 60 s; looked at every second.
+      headersTimeout: 10_000,
+      requestTimeout: 60_000,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 30_000,
+    },
+    app,
+  );
+  answerBrokenRequests(server);
+  return server;
+}
+
+/** A step that goes on to the next one when its promise resolves. */
+function step(work: (req: Request, res: Response) => Promise<void>) {
+  return (req: Request, res: Response, next: NextFunction): void => {
+    work(req, res).then(() => next(), next);
+  };
+}
+
+function unauthenticated(worker: boolean): Problem {
+  return worker
+    ? new Problem("session_expired", "There is no such session (any more). Open one with the worker's key.")
+    : new Problem("unauthenticated", "Give a valid API key: `Authorization: Bearer opk_…`. It may have been revoked or have expired.", { headers: { "WWW-Authenticate": "Bearer" } });
+}
+
+async function send(res: Response, reply: AnyReply): Promise<void> {
+  if (reply.stream) return reply.stream(res);
+  res.status(reply.status);
+  for (const [name, value] of Object.entries(reply.headers ?? {})) res.setHeader(name, value);
+  if (!res.hasHeader("Cache-Control")) res.setHeader("Cache-Control", "no-cache");
+  if (reply.text !== undefined) {
+    res.setHeader("Content-Type", reply.type?.includes("charset") ? reply.type : `${reply.type}; charset=utf-8`);
+    res.end(reply.text);
+  } else if (reply.body === undefined) res.end();
+  else res.json(reply.body);
+}
+
+/** The one place where a failure becomes an answer, an audit line and a log line. */
+async function fail(s: Services, error: unknown, req: Request, res: Response, state: State): Promise<void> {
+  const known = toProblem(error);
+  if (!known) s.log.error({ err: error, request: state.id, operation: state.route?.operation }, "a defect: please report it");
+  const problem = known ?? new Problem("internal", "The service has a defect here; its log has more under this request id.");
+  await auditFailure(s, problem, req, state).catch((failure: unknown) => s.log.error({ err: failure }, "no audit line could be written"));
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  for (const [name, value] of Object.entries(problem.details.headers ?? {})) res.setHeader(name, value);
+  if (problem.details.retryAfterSeconds !== undefined) res.setHeader("Retry-After", String(problem.details.retryAfterSeconds));
+  res.status(problem.status);
+  res.setHeader("Content-Type", "application/problem+json");
+  res.setHeader("Cache-Control", "no-store");
+  // What is left of an unread body would be taken for the next request.
+  if (!req.complete) res.setHeader("Connection", "close");
+  res.end(JSON.stringify(problem.body(state.id)));
+}
+
+async function auditFailure(s: Services, problem: Problem, req: Request, { route, caller, scope, id }: State): Promise<void> {
+  const denied = problem.code === "forbidden" || problem.code === "unauthenticated" || problem.code === "session_expired" || "denied" in problem;
+  if (denied) s.metrics.denied.inc({ code: problem.code });
+  // Without a valid credential nobody's trail is written to: else anyone could fill it.
+  if (!route || !caller || (!denied && (route.row.method === "GET" || caller.kind === "worker")) || problem.status >= 500) return;
+  const at = scope ?? { account: caller.account, org: "", project: "" };
+  await addAudit(s.db, {
+    ...at,
+    actor: nameOf(caller),
+    address: req.socket.remoteAddress,
+    operation: route.operation,
+    target: targetOf({ params: route.params, scope: at, body: undefined }),
+    outcome: denied ? "denied" : "refused",
+    code: problem.code,
+    request: id,
+  });
+}
+
+function record(s: Services, req: Request, { id, started, route, caller }: State, status: number): void {
+  const operation = route?.operation ?? "none";
+  const seconds = (performance.now() - started) / 1_000;
+  s.metrics.requests.inc({ operation, status: String(status) });
+  if (!WAITS.has(operation)) s.metrics.seconds.observe({ operation }, seconds);
+  // The path may be anything; headers and bodies are never logged.
+  s.log.debug({ request: id, operation, method: req.method, status, ms: Math.round(seconds * 1_000), actor: nameOf(caller) }, "answered");
+}
+
+function badAnswer(s: Services, error: Error, _body: unknown, req: unknown): void {
+  s.log.error({ err: error, path: (req as Request).originalUrl.split("?")[0] }, "an answer does not fit the contract");
+  throw error;
+}
+
+/** The address as the client wrote it; a Host that is no host is not repeated anywhere. */
+function originOf(req: Request): string {
+  const host = req.headers.host ?? "";
+  const safe = /^[A-Za-z0-9.\-:[\]]{1,255}$/.test(host) ? host : "localhost";
+  return `${"encrypted" in req.socket ? "https" : "http"}://${safe}`;
+}

@@ -1,0 +1,32 @@
+import { randomBytes } from "node:crypto";
+import { nameOf } from "../../access/authenticate.ts";
+import type { ObjectOf } from "../../domain/nouns.ts";
+import { Problem } from "../../domain/problem.ts";
+import { deliverAction } from "../../store/deliveries.ts";
+import type { Stored } from "../../store/objects.ts";
+import { findObject, show } from "../nouns/find.ts";
+import type { Services } from "../services.ts";
+import type { Call, Handler } from "../typed.ts";
+import { write, type WriteCall } from "../write.ts";
+
+type Accepted = { status: 202; body: ObjectOf<"applications"> };
+
+/** Sync: rides on the object's delivery; the newest one asked for counts, and the agent does each id once. */
+export const syncApplication =
+  (s: Services): Handler<"syncApplication"> =>
+  (call) =>
+    act(s, call, (id) => ({ sync: { id, by: nameOf(call.caller), request: call.body ?? {} } }));
+
+export const refreshApplication =
+  (s: Services): Handler<"refreshApplication"> =>
+  (call) =>
+    act(s, call, (id) => ({ refresh: { id, hard: call.body?.hard ?? false } }));
+
+async function act(s: Services, call: WriteCall & Pick<Call<"syncApplication">, "params" | "scope">, action: (id: string) => Record<string, unknown>): Promise<Accepted> {
+  return write(s, call, async (w) => {
+    const app: Stored = await findObject(w, "applications", call.scope, call.params.id);
+    if (app.deletionRequestedAt) throw new Problem("being_deleted", "The application is being deleted by its agent.");
+    await deliverAction(w, app.uid, action(randomBytes(8).toString("hex")));
+    return { status: 202, body: show<"applications">(app) };
+  });
+}

@@ -1,0 +1,18 @@
+import { notFound } from "../domain/problem.ts";
+import { keyOf } from "../domain/scope.ts";
+import { tryFindDelivery } from "../store/deliveries.ts";
+import type { Stored } from "../store/objects.ts";
+import type { Sql } from "../store/sql.ts";
+import { findAgentOf } from "./nouns/references.ts";
+
+export async function requireAgentOf(sql: Sql, object: Stored): Promise<Stored> {
+  const agent = await findAgentOf(sql, object);
+  if (!agent) throw notFound();
+  return agent;
+}
+
+/** Names the object to its agent: what it is called in the agent's namespace, and its key and uid to be sure. */
+export async function questionParams(sql: Sql, object: Stored): Promise<Record<string, unknown>> {
+  const delivery = await tryFindDelivery(sql, object.account, object.uid);
+  return { collection: object.collection, key: keyOf(object, object.id), uid: object.uid, name: delivery?.name ?? object.id };
+}

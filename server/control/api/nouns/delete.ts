@@ -1,0 +1,85 @@
+import { type Collection, isDelivered, type ObjectOf } from "../../domain/nouns.ts";
+import { Problem } from "../../domain/problem.ts";
+import { deliverTombstone } from "../../store/deliveries.ts";
+import { deleteKeysIn } from "../../store/keys.ts";
+import { removeObject, type Stored, updateObject } from "../../store/objects.ts";
+import { inhabitantsOf, usersOf } from "../../store/references.ts";
+import type { Row } from "../../store/sql.ts";
+import { removeWorkers, workersOf } from "../../store/workers.ts";
+import type { Writer } from "../../store/writer.ts";
+import { checkIfMatch, etag } from "../preconditions.ts";
+import type { Services } from "../services.ts";
+import type { Call } from "../typed.ts";
+import { write } from "../write.ts";
+import { checkLevel, findObject, show } from "./find.ts";
+
+type DeleteCall = Omit<Call<"deleteApplication">, "operation" | "query"> & { operation: string; query: { org?: string; force?: boolean; cascade?: "foreground" | "background" | "orphan" } };
+type Gone = { status: 204 };
+type Going<C extends Collection> = { status: 202; body: ObjectOf<C>; headers: Record<string, string> };
+
+/** DELETE of what lives in the service alone. */
+export const remove =
+  (s: Services, collection: Collection) =>
+  async (call: DeleteCall): Promise<Gone> => {
+    await removal(s, collection, call);
+    return { status: 204 };
+  };
+
+/** DELETE of what an agent holds: it goes when the agent has removed it, or at once if the agent never heard of it. */
+export const removeDelivered =
+  <C extends Collection>(s: Services, collection: C) =>
+  async (call: DeleteCall): Promise<Gone | Going<C>> => {
+    const going = await removal(s, collection, call);
+    return going ? { status: 202, body: show<C>(going), headers: { ETag: etag(going) } } : { status: 204 };
+  };
+
+async function removal(s: Services, collection: Collection, call: DeleteCall): Promise<Stored | undefined> {
+  checkLevel(collection, call.scope);
+  let going: Stored | undefined;
+  await write(s, call, async (w) => {
+    const found = await findObject(w, collection, call.scope, call.params.id);
+    checkIfMatch(call.headers.ifMatch, found);
+    await checkUnused(w, found);
+    going = await removeOne(w, found, call.query.force ?? false, call.query.cascade);
+    return { status: going ? 202 : 204 };
+  });
+  return going;
+}
+
+async function removeOne(w: Writer, found: Stored, force: boolean, cascade: string | undefined): Promise<Stored | undefined> {
+  if (isDelivered(found.collection) && !force) {
+    if (found.deletionRequestedAt) return found;
+    if (await deliverTombstone(w, found.uid, cascade)) {
+      const delivery = { state: "Deleting", reason: "Requested", message: "The agent removes it when it connects next." };
+      return updateObject(w, { ...found, deletionRequestedAt: new Date(), status: { ...found.status, delivery } });
+    }
+  }
+  if (found.collection === "agents" || found.collection === "delegates") await removeIdentities(w, found);
+  if (found.collection === "organizations") await deleteKeysIn(w, w.account, found.id, "");
+  if (found.collection === "projects") await deleteKeysIn(w, w.account, found.org, found.id);
+  await removeObject(w, found);
+  return undefined;
+}
+
+/** Its workers' sessions end with it, and its enrolment tokens are worth nothing any more. */
+async function removeIdentities(w: Writer, found: Stored): Promise<void> {
+  const workers = await workersOf(w, w.account, [found.uid]);
+  await removeWorkers(w, w.account, workers.map((x) => x.worker));
+  await w.query("delete from tokens where account = $1 and object_uid = $2", [w.account, found.uid]);
+  await w.query("update tasks set state = 'Cancelled', reason = 'AgentDeleted', ended_at = outpost_now() where account = $1 and agent_uid = $2 and state in ('Queued', 'Running')", [w.account, found.uid]);
+  w.notify(w.account, "sessions");
+}
+
+async function checkUnused(w: Writer, found: Stored): Promise<void> {
+  const users = await usersOf(w, w.account, found.uid);
+  if (users.length > 0) throw inUse("is referred to by", users);
+  if (found.collection === "organizations" || found.collection === "projects") {
+    const inside = await inhabitantsOf(w, w.account, found.collection === "projects" ? found.org : found.id, found.collection === "projects" ? found.id : "");
+    if (inside.length > 0) throw inUse("still holds", inside);
+  }
+}
+
+function inUse(how: string, rows: Row[]): Problem {
+  const names = rows.map((r) => `${r.collection}/${[r.org, r.project, r.id].filter(Boolean).join("/")}`).join(", ");
+  return new Problem("in_use", `The object ${how} ${names}${rows.length === 5 ? " and maybe more" : ""}. Delete or change these first.`);
+}

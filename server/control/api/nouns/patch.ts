@@ -1,0 +1,27 @@
+import { mergePatch } from "../../domain/merge.ts";
+import type { Collection, ObjectOf } from "../../domain/nouns.ts";
+import { Problem } from "../../domain/problem.ts";
+import { checkIfMatch, etag } from "../preconditions.ts";
+import type { Services } from "../services.ts";
+import type { Call } from "../typed.ts";
+import { write } from "../write.ts";
+import { checkLevel, findObject, show } from "./find.ts";
+import { save } from "./save.ts";
+
+type PatchCall = Omit<Call<"patchAgent">, "body" | "operation"> & { operation: string; body: { spec: Record<string, any> } };
+type PatchReply<C extends Collection> = { status: 200; body: ObjectOf<C>; headers: Record<string, string> };
+
+/** PATCH: a JSON merge patch of the object. */
+export const patch =
+  <C extends Collection>(s: Services, collection: C) =>
+  async (call: PatchCall): Promise<PatchReply<C>> => {
+    checkLevel(collection, call.scope);
+    return write(s, call, async (w) => {
+      const existing = await findObject(w, collection, call.scope, call.params.id);
+      checkIfMatch(call.headers.ifMatch, existing);
+      const spec = mergePatch(existing.spec, call.body.spec);
+      if (spec === null || typeof spec !== "object" || Array.isArray(spec)) throw new Problem("invalid_request", "`spec` must be an object.", { pointer: "/spec" });
+      const saved = await save(w, collection, call.scope, call.params.id, existing, spec as Record<string, any>);
+      return { status: 200, body: show<C>(saved), headers: { ETag: etag(saved) } };
+    });
+  };

@@ -1,0 +1,47 @@
+import { type Noun, nouns } from "../../domain/nouns.ts";
+import { Problem } from "../../domain/problem.ts";
+import { resolveReference, type Scope } from "../../domain/scope.ts";
+import { invalid, referencesIn, type Spec } from "../../domain/spec.ts";
+import { type Stored, tryFindByUid, tryFindObject } from "../../store/objects.ts";
+import type { Sql } from "../../store/sql.ts";
+
+export interface Target {
+  pointer: string;
+  object: Stored;
+  /** For what is delivered itself: the agent it is registered with. */
+  agentUid: string | undefined;
+}
+
+/** Finds everything a spec refers to. What is missing and what is out of reach are refused with the same words. */
+export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec): Promise<Target[]> {
+  const targets: Target[] = [];
+  for (const { pointer, reference, to } of referencesIn(noun, spec)) {
+    const place = resolveReference(reference, scope);
+    const object = place && (await tryFindObject(sql, to, place.scope, place.id));
+    if (!object || object.deletionRequestedAt)
+      throw new Problem("reference_not_found", `There is no ${to.replace(/ies$/, "y").replace(/s$/, "")} \`${reference}\` to refer to from this scope. Use \`id\` for the same scope, \`org.id\` or \`account.id\` for a scope above.`, { pointer });
+    targets.push({ pointer, object, agentUid: await agentOf(sql, object) });
+  }
+  return targets;
+}
+
+async function agentOf(sql: Sql, object: Stored): Promise<string | undefined> {
+  if (!nouns[object.collection].references.some((r) => r.path[0] === "agent")) return undefined;
+  const [row] = await sql.query("select to_uid from object_references where account = $1 and from_uid = $2 and pointer = '/spec/agent'", [object.account, object.uid]);
+  return row?.to_uid;
+}
+
+/** A repository or cluster is known only to the agent it is registered with: another agent's application cannot use it. */
+export function checkSameAgent(targets: readonly Target[]): void {
+  const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
+  for (const { pointer, agentUid, object } of targets) {
+    if (agent && agentUid !== undefined && agentUid !== agent.uid)
+      throw invalid(pointer, `\`${object.id}\` is registered with another agent than this object. Register it with agent \`${agent.id}\` too, under another id.`);
+  }
+}
+
+/** The agent that a delivered object is registered with. */
+export async function findAgentOf(sql: Sql, object: Stored): Promise<Stored | undefined> {
+  const uid = await agentOf(sql, object);
+  return uid === undefined ? undefined : tryFindByUid(sql, object.account, uid);
+}

@@ -1,0 +1,37 @@
+import { Problem } from "../domain/problem.ts";
+
+interface ValidatorError {
+  status?: number;
+  message?: string;
+  errors?: { path?: string; message?: string; errorCode?: string }[];
+}
+
+/** PostgreSQL's classes for "not now": connection lost or refused, too many connections, shutting down, a statement that took too long. */
+const NOT_NOW = /^(08|53|57P|57014|55P03|40)/;
+
+/** Whatever was thrown, as a Problem; undefined for a defect of ours. */
+export function toProblem(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error;
+  const e = error as ValidatorError & { code?: string };
+  if (Array.isArray(e?.errors) && e.status === 400) return fromValidator(e.errors);
+  if (e?.status === 415) return new Problem("unsupported_media_type", "The media type of the body is not one that this operation takes.");
+  if (e?.status === 400 || error instanceof URIError) return new Problem("invalid_request", "The request cannot be read.");
+  if (typeof e?.code === "string" && (NOT_NOW.test(e.code) || /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTFOUND|EPIPE)$/.test(e.code)))
+    return new Problem("unavailable", "The store does not answer now. Try again in a moment.", { retryAfterSeconds: 1 });
+  return undefined;
+}
+
+function fromValidator(found: NonNullable<ValidatorError["errors"]>): Problem {
+  // A fault inside a union is reported once for each branch; twenty are enough to mend a request.
+  const errors = found.slice(0, 20).map((fault) => {
+    const path = fault.path ?? "";
+    const detail = `${fault.message ?? "does not fit the contract"}`;
+    if (path === "/body" || path.startsWith("/body/")) return { code: "invalid_request", detail, pointer: path.slice("/body".length) };
+    return { code: "invalid_request", detail: `${path.replace(/^\/(\w+)\/?/, (_, part: string) => `${NAMES[part] ?? part} `)}: ${detail}` };
+  });
+  const first = errors[0] ?? { detail: "The request does not fit the contract." };
+  const pointer = "pointer" in first ? first.pointer : undefined;
+  return new Problem("invalid_request", `${pointer ? `${pointer} ` : ""}${first.detail}`, { pointer, errors });
+}
+
+const NAMES: Record<string, string> = { query: "query parameter", params: "path parameter", headers: "header", cookies: "cookie" };

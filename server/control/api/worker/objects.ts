@@ -1,0 +1,58 @@
+import type { Schemas } from "../../domain/nouns.ts";
+import { keyOf, type Scope, workerName } from "../../domain/scope.ts";
+import { sourcesOf } from "../../domain/spec.ts";
+import { type Due, takeDue } from "../../store/deliveries.ts";
+import { type Stored, toStored } from "../../store/objects.ts";
+import type { SessionRow } from "../../store/sessions.ts";
+import type { Tx } from "../../store/sql.ts";
+import type { Services } from "../services.ts";
+
+type WorkerObject = Schemas["WorkerObject"];
+// One answer carries at most this much; the worker asks again at once.
+const COUNT = 200;
+const BYTES = 4 * 1024 * 1024;
+
+/** What the agent lacks, signed. */
+export async function collectObjects(s: Services, tx: Tx, session: SessionRow): Promise<{ objects: Schemas["Signed"][]; more: boolean }> {
+  const due = await takeDue(tx, session.account, session.objectUid, session.session, COUNT);
+  const objects: Schemas["Signed"][] = [];
+  let bytes = 0;
+  for (const [i, delivery] of due.entries()) {
+    const signed = s.signer.signed(await toWorkerObject(tx, session, delivery));
+    bytes += signed.body.length;
+    objects.push(signed);
+    if (bytes < BYTES || i === due.length - 1) continue;
+    // What does not fit counts as not sent.
+    await tx.query("update deliveries set sent_session = null where account = $1 and uid = any($2::text[])", [session.account, due.slice(i + 1).map((d) => d.uid)]);
+    return { objects, more: true };
+  }
+  return { objects, more: due.length === COUNT };
+}
+
+async function toWorkerObject(tx: Tx, session: SessionRow, d: Due): Promise<WorkerObject> {
+  const base = { worker: session.worker, collection: d.collection, key: keyOf(d, d.id), name: d.name, uid: d.uid, generation: d.revision };
+  if (d.op === "delete") return { ...base, op: "delete", ...(d.cascade ? { cascade: d.cascade } : {}) };
+  const resolved = d.collection === "applications" ? await resolve(tx, session, d) : undefined;
+  return {
+    ...base,
+    op: "put",
+    spec: d.spec,
+    ...(resolved ? { resolved } : {}),
+    ...(d.sealed ? { sealed: d.sealed as Schemas["SealedEnvelope"] } : {}),
+    ...(d.action ? { action: d.action as Schemas["WorkerAction"] } : {}),
+  };
+}
+
+/** What the references of an application stand for, read when it is sent: the newest address counts. */
+async function resolve(tx: Tx, agent: Scope, d: Due): Promise<WorkerObject["resolved"]> {
+  const rows = await tx.query(
+    "select r.pointer, o.* from object_references r join objects o on o.account = r.account and o.uid = r.to_uid where r.account = $1 and r.from_uid = $2 and r.pointer <> '/spec/agent'",
+    [d.account, d.uid],
+  );
+  const at = new Map<string, Stored>(rows.map((r) => [r.pointer, toStored(r)]));
+  const cluster = at.get("/spec/destination/cluster");
+  return {
+    ...(cluster ? { cluster: { name: workerName(agent, cluster, cluster.id), server: cluster.spec.server } } : {}),
+    repositories: sourcesOf(d.spec).map(([, pointer]) => (at.get(`${pointer}/repository`)?.spec.url as string | undefined) ?? null),
+  };
+}

@@ -1,0 +1,40 @@
+import { isDelivered, nouns } from "../../domain/nouns.ts";
+import { differs, observe, type Report } from "../../domain/observe.ts";
+import { saveReported, tryFindDelivery } from "../../store/deliveries.ts";
+import { removeObject, touchReport, tryFindByUid, updateObject } from "../../store/objects.ts";
+import type { SessionRow } from "../../store/sessions.ts";
+import { type Writer, writing } from "../../store/writer.ts";
+import type { Services } from "../services.ts";
+
+// One transaction holds the account's lock; this many reports keep it for some tens of milliseconds.
+const BATCH = 50;
+
+/** Takes in what an agent reports. A report of something that is not this agent's, or gone, is passed over. */
+export async function takeReports(s: Services, session: SessionRow, reports: readonly Report[]): Promise<void> {
+  for (let at = 0; at < reports.length; at += BATCH) {
+    await writing(s.db, session.account, async (w) => {
+      for (const report of reports.slice(at, at + BATCH)) await takeReport(s, w, session, report);
+    });
+  }
+}
+
+async function takeReport(s: Services, w: Writer, session: SessionRow, report: Report): Promise<void> {
+  if (report.generation !== undefined && !Number.isSafeInteger(report.generation)) return;
+  const delivery = await tryFindDelivery(w, w.account, report.uid);
+  if (!delivery || delivery.agentUid !== session.objectUid || !isDelivered(delivery.collection)) return;
+  const object = await tryFindByUid(w, w.account, report.uid);
+  if (!object) return;
+  // Sent twice because its answer got lost, or overtaken by a newer one.
+  const revision = Number.isSafeInteger(report.revision) ? report.revision! : 0;
+  if (revision > 0 && delivery.reportedSession === session.session && revision <= delivery.reportedRevision) return;
+  const [{ now } = { now: new Date() }] = await w.query<{ now: Date }>("select outpost_now() now");
+  const seen = observe(nouns[delivery.collection], object.generation, object.status, delivery, report, now);
+  if (seen.ignored.length) s.log.warn({ agent: session.id, uid: report.uid, fields: seen.ignored }, "fields of a report do not fit the contract and were left out");
+  if (seen.gone) {
+    await removeObject(w, object);
+    return;
+  }
+  await saveReported(w, delivery, { ackedRevision: seen.ackedRevision, credentialsArrived: seen.credentialsArrived, session: session.session, reportedRevision: revision || delivery.reportedRevision });
+  if (differs(object.status, seen.status)) await updateObject(w, { ...object, status: seen.status });
+  else if (seen.status.reportedAt && seen.status.reportedAt !== object.status.reportedAt) await touchReport(w, object, seen.status.reportedAt);
+}

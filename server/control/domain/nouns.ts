@@ -1,0 +1,85 @@
+import document from "../../../openapi/contract/openapi.json" with { type: "json" };
+import type { components } from "../../../openapi/contract/types.ts";
+import * as validators from "../../../openapi/contract/validators.js";
+import type { Fault } from "../../../openapi/contract/validators.js";
+import type { Level } from "./scope.ts";
+
+export type Schemas = components["schemas"];
+
+/** The schema names of each collection. */
+export interface NounOf {
+  organizations: "Organization";
+  projects: "Project";
+  agents: "Agent";
+  delegates: "Delegate";
+  repositories: "Repository";
+  clusters: "Cluster";
+  applications: "Application";
+}
+export type Collection = keyof NounOf;
+/** An object of a collection as the contract shows it. */
+export type ObjectOf<C extends Collection> = Schemas[NounOf[C]];
+export type DeliveredCollection = "repositories" | "clusters" | "applications";
+
+type Check = ((value: unknown) => boolean) & { errors?: Fault[] | null };
+type JsonSchema = Record<string, any>;
+
+/** What the contract says of a noun, read once from its document. */
+export interface Noun {
+  collection: Collection;
+  scopes: readonly Level[];
+  validateSpec: Check;
+  validateStatus: Check;
+  /** Defaults, references and immutable fields come from here. */
+  specSchema: JsonSchema;
+  /** Top-level fields of spec that cannot change. */
+  immutable: readonly string[];
+  /** References by path; `*` stands for each element of a list. */
+  references: readonly { path: readonly string[]; to: Collection }[];
+}
+
+const schemas = document.components.schemas as JsonSchema;
+
+function noun(collection: Collection, name: string, scopes: readonly Level[]): Noun {
+  const specSchema = schemas[`${name}Spec`];
+  const properties: [string, JsonSchema][] = Object.entries(specSchema.properties ?? {});
+  const table = validators as unknown as Record<string, Check>;
+  return {
+    collection,
+    scopes,
+    validateSpec: table[`validate${name}Spec`]!,
+    validateStatus: table[`validate${name}Status`]!,
+    specSchema,
+    immutable: properties.filter(([, schema]) => schema["x-immutable"]).map(([key]) => key),
+    references: findReferences(specSchema, []),
+  };
+}
+
+function findReferences(schema: JsonSchema, path: string[]): { path: string[]; to: Collection }[] {
+  const { $ref, ...own } = schema;
+  const whole = $ref ? { ...deref($ref), ...own } : schema;
+  if (whole["x-reference"]) return [{ path, to: whole["x-reference"] }];
+  const found = Object.entries<JsonSchema>(whole.properties ?? {}).flatMap(([key, member]) => findReferences(member, [...path, key]));
+  return whole.items ? [...found, ...findReferences(whole.items, [...path, "*"])] : found;
+}
+
+/** The schema a `$ref` of the document names. */
+export function deref(ref: string): JsonSchema {
+  return schemas[ref.slice(ref.lastIndexOf("/") + 1)];
+}
+
+const everywhere: readonly Level[] = ["account", "org", "project"];
+
+export const nouns: { readonly [C in Collection]: Noun } = {
+  organizations: noun("organizations", "Organization", ["account"]),
+  projects: noun("projects", "Project", ["org"]),
+  agents: noun("agents", "Agent", everywhere),
+  delegates: noun("delegates", "Delegate", everywhere),
+  repositories: noun("repositories", "Repository", everywhere),
+  clusters: noun("clusters", "Cluster", everywhere),
+  applications: noun("applications", "Application", everywhere),
+};
+
+export function isDelivered(collection: string): collection is DeliveredCollection {
+  return collection === "repositories" || collection === "clusters" || collection === "applications";
+}

@@ -1,0 +1,50 @@
+import { codes, type ProblemCode } from "../../../openapi/contract/codes.ts";
+
+export interface ProblemDetails {
+  /** JSON pointer into the request body. */
+  pointer?: string | undefined;
+  currentVersion?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+  /** Header fields of the answer, as `Allow`. */
+  headers?: Record<string, string> | undefined;
+  errors?: { code: string; detail: string; pointer?: string }[] | undefined;
+}
+
+/**
+ * A request that is not carried out, with its reason. It is thrown, against the habit that outcomes are values, because the
+ * throw is what rolls back the transaction it passes; the API turns it into `application/problem+json` in one place.
+ */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly details: ProblemDetails;
+
+  constructor(code: ProblemCode, detail: string, details: ProblemDetails = {}) {
+    super(detail);
+    this.code = code;
+    this.details = details;
+  }
+
+  get status(): number {
+    return codes[this.code].status;
+  }
+
+  /** The body of the answer. */
+  body(instance: string): Record<string, unknown> {
+    const { pointer, currentVersion, retryAfterSeconds, errors } = this.details;
+    return {
+      type: `urn:outpost:problem:${this.code}`,
+      title: codes[this.code].title,
+      status: this.status,
+      code: this.code,
+      detail: this.message,
+      ...(pointer === undefined ? {} : { pointer }),
+      instance,
+      ...(currentVersion === undefined ? {} : { currentVersion }),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      ...(errors?.length ? { errors } : {}),
+    };
+  }
+}
+
+/** The one answer for what is not there and for what the caller may not see: nobody can tell the two apart. */
+export const notFound = () => new Problem("not_found", "There is nothing here, or this credential may not see it. Check the id, org and project.");

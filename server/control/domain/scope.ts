@@ -1,0 +1,53 @@
+import { digest } from "../../base/canonical.ts";
+
+/** Where an object is: the account, an organisation of it, or a project of that; `""` stands for none. */
+export interface Scope {
+  account: string;
+  org: string;
+  project: string;
+}
+
+export type Level = "account" | "org" | "project";
+
+export function levelOf(scope: Scope): Level {
+  return scope.project ? "project" : scope.org ? "org" : "account";
+}
+
+/** Whether `inner` is `outer` or below it. Rights and inherited lists flow downwards. */
+export function contains(outer: Scope, inner: Scope): boolean {
+  if (outer.account !== inner.account) return false;
+  if (outer.org && outer.org !== inner.org) return false;
+  return !outer.project || outer.project === inner.project;
+}
+
+/** `org/project/id` with `-` for none: names an object of a collection within its account. */
+export function keyOf(scope: Pick<Scope, "org" | "project">, id: string): string {
+  return `${scope.org || "-"}/${scope.project || "-"}/${id}`;
+}
+
+/** What an object is called in its agent's namespace. Objects of the agent's own scope keep their id; others get a tail, so that two scopes never claim one name. */
+export function workerName(agent: Scope, object: Scope, id: string): string {
+  if (agent.org === object.org && agent.project === object.project) return id;
+  return `${id}-${digest(`${object.account}/${object.org || "-"}/${object.project || "-"}`).slice(0, 6)}`;
+}
+
+/**
+ * The place a Reference names, seen from `from`: `id` in the same scope, `org.id` and `account.id` in scopes above.
+ * Nothing else can be written, so a reference never leaves the line from the object up to its account.
+ */
+export function resolveReference(reference: string, from: Scope): { scope: Scope; id: string } | undefined {
+  const dot = reference.indexOf(".");
+  if (dot < 0) return { scope: from, id: reference };
+  const id = reference.slice(dot + 1);
+  const where = reference.slice(0, dot);
+  if (where === "account") return { scope: { account: from.account, org: "", project: "" }, id };
+  if (where === "org" && from.org) return { scope: { account: from.account, org: from.org, project: "" }, id };
+  return undefined;
+}
+
+/** The scopes from `scope` up to the account, nearest first: a worker of any of them may serve it. */
+export function upwards(scope: Scope): Scope[] {
+  const account = { account: scope.account, org: "", project: "" };
+  const org = { ...account, org: scope.org };
+  return scope.project ? [scope, org, account] : scope.org ? [org, account] : [account];
+}

@@ -1,0 +1,102 @@
+import { parse } from "yaml";
+import { canonical } from "../../base/canonical.ts";
+import { escapePointer } from "../../base/json.ts";
+import { deref, type Noun } from "./nouns.ts";
+import { Problem } from "./problem.ts";
+
+export type Spec = Record<string, any>;
+
+/** The spec with every default of the contract filled in, so that PUT and PATCH store the same thing. */
+export function withDefaults(noun: Noun, spec: Spec): Spec {
+  return fill(noun.specSchema, spec) as Spec;
+}
+
+function fill(schema: Record<string, any>, value: unknown): unknown {
+  const whole = schema.$ref ? { ...deref(schema.$ref), ...schema } : schema;
+  if (Array.isArray(value)) return whole.items ? value.map((item) => fill(whole.items, item)) : value;
+  if (value === null || typeof value !== "object" || !whole.properties) return value;
+  const result: Spec = { ...value };
+  for (const [key, member] of Object.entries<Record<string, any>>(whole.properties)) {
+    if (result[key] !== undefined) result[key] = fill(member, result[key]);
+    else if (member.default !== undefined) result[key] = member.default;
+  }
+  return result;
+}
+
+/** Refuses a spec that does not fit its schema; says every fault, the first one in front. */
+export function checkSchema(noun: Noun, spec: Spec): void {
+  if (noun.validateSpec(spec)) return;
+  const errors = (noun.validateSpec.errors ?? []).slice(0, 20).map((fault) => {
+    const member = fault.params.missingProperty ?? fault.params.additionalProperty ?? fault.params.unevaluatedProperty;
+    const tail = typeof member === "string" ? `/${escapePointer(member)}` : "";
+    return { code: "invalid_request", detail: `${fault.message ?? fault.keyword}`, pointer: `/spec${fault.instancePath}${tail}` };
+  });
+  const first = errors[0] ?? { detail: "it does not fit the contract", pointer: "/spec" };
+  throw new Problem("invalid_request", `${first.pointer} ${first.detail}`, { pointer: first.pointer, errors });
+}
+
+/** Rules between fields that a schema cannot say. Each names the field and what to do. */
+export function checkRules(noun: Noun, spec: Spec): void {
+  if (spec.credentials && spec.sealedCredentials)
+    throw invalid("/spec/sealedCredentials", "Give `credentials` or `sealedCredentials`, not both.");
+  if (noun.collection === "applications") checkApplication(spec);
+}
+
+function checkApplication(spec: Spec): void {
+  if (!spec.source === !spec.sources)
+    throw invalid(spec.source ? "/spec/sources" : "/spec/source", "Give exactly one of `source` and `sources`.");
+  const refs = new Set<string>();
+  for (const [source, at] of sourcesOf(spec)) {
+    if (!source.repository === !source.repoUrl)
+      throw invalid(source.repository ? `${at}/repoUrl` : `${at}/repository`, "Give exactly one of `repository` (a registered one) and `repoUrl`.");
+    if (source.chart && source.path) throw invalid(`${at}/path`, "A `chart` comes from a Helm repository, which has no paths: leave out `path` or `chart`.");
+    if (source.ref !== undefined) {
+      if (refs.has(source.ref)) throw invalid(`${at}/ref`, "Another source has this `ref` already.");
+      refs.add(source.ref);
+    }
+    checkValues(source.helm?.values, `${at}/helm/values`);
+  }
+}
+
+/** The sources of an application with the pointer of each. */
+export function sourcesOf(spec: Spec): [Spec, string][] {
+  if (spec.source) return [[spec.source, "/spec/source"]];
+  return (spec.sources ?? []).map((source: Spec, i: number) => [source, `/spec/sources/${i}`]);
+}
+
+function checkValues(text: string | undefined, pointer: string): void {
+  if (!text) return;
+  let value: unknown;
+  try {
+    value = parse(text, { maxAliasCount: 100, logLevel: "silent" });
+  } catch (error) {
+    // The first line of the parser's message names the place without quoting the text, which may hold a secret.
+    throw invalid(pointer, `Not YAML: ${(error as Error).message.split("\n")[0]?.slice(0, 200)}`);
+  }
+  if (value !== null && (typeof value !== "object" || Array.isArray(value))) throw invalid(pointer, "Helm values must be a YAML mapping.");
+}
+
+/** Refuses a change of a field that cannot change. */
+export function checkImmutable(noun: Noun, before: Spec, after: Spec): void {
+  for (const field of noun.immutable) {
+    if (canonical(before[field]) === canonical(after[field])) continue;
+    throw new Problem("immutable_field", `\`${field}\` cannot change. Delete the object and create it again with the new value.`, { pointer: `/spec/${field}` });
+  }
+}
+
+/** Every reference in a spec with the pointer of its place. */
+export function referencesIn(noun: Noun, spec: Spec): { pointer: string; reference: string; to: Noun["collection"] }[] {
+  return noun.references.flatMap(({ path, to }) => walk(spec, path, "/spec").map(([reference, pointer]) => ({ pointer, reference, to })));
+}
+
+function walk(value: any, path: readonly string[], pointer: string): [string, string][] {
+  const [head, ...rest] = path;
+  if (value === undefined || value === null) return [];
+  if (head === undefined) return [[value as string, pointer]];
+  if (head !== "*") return walk(value[head], rest, `${pointer}/${head}`);
+  return (value as unknown[]).flatMap((item, i) => walk(item, rest, `${pointer}/${i}`));
+}
+
+export function invalid(pointer: string, detail: string): Problem {
+  return new Problem("invalid_field", detail, { pointer });
+}

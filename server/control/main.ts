@@ -1,0 +1,104 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { FIRST_ACCOUNT, firstStart } from "./access/first.ts";
+import { loadSigner } from "./access/signer.ts";
+import { createApp } from "./api/app.ts";
+import { makeMetrics } from "./api/metrics.ts";
+import type { Services } from "./api/services.ts";
+import { makeLogger, redact } from "./log.ts";
+import { readSettings, type Settings } from "./settings.ts";
+import { openStore } from "./store/store.ts";
+import type { Database } from "./store/sql.ts";
+import { startSweeper } from "./sweeper.ts";
+
+const VERSION = "0.1.0";
+/** Requests in work may finish for this long after the signal. */
+const GRACE_MS = 10_000;
+
+/** A running service. */
+export interface Running {
+  /** Address it listens on. */
+  url: string;
+  services: Services;
+  /** Lets what is in work finish, then closes the store. */
+  stop(): Promise<void>;
+}
+
+/** `outpost server`: runs until the signal. Resolves with the exit code. */
+export async function runServer(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<number> {
+  let running: Running;
+  try {
+    running = await startServer(readSettings(env));
+  } catch (error) {
+    process.stderr.write(`outpost server: ${redact((error as Error).message)}\n`);
+    return 1;
+  }
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  await running.stop();
+  return 0;
+}
+
+/** Opens the store, makes the first account, listens. */
+export async function startServer(settings: Settings, db?: Database): Promise<Running> {
+  const log = makeLogger(settings.logLevel);
+  const store = db ?? (await open(settings, (error) => log.warn({ err: error }, "the connection to PostgreSQL was lost")));
+  try {
+    const first = await firstStart(store, settings.data, settings.adminKey);
+    const stopping = new AbortController();
+    const services: Services = {
+      db: store,
+      signer: await loadSigner(store, FIRST_ACCOUNT),
+      log,
+      metrics: makeMetrics(),
+      publicUrl: settings.publicUrl,
+      stopping: stopping.signal,
+      version: VERSION,
+    };
+    const server = createApp(services, { validateResponses: settings.validateResponses });
+    const url = await listen(server, settings);
+    const stopSweeper = startSweeper(services);
+    if (first.path) log.info({ path: first.path }, "made the administrator's key; sign in with: outpost login");
+    log.info({ url, store: store.kind }, "the service is ready");
+    let stopped: Promise<void> | undefined;
+    return { url, services, stop: () => (stopped ??= shutDown(server, stopping, stopSweeper, store, log)) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function open(settings: Settings, onError: (error: Error) => void): Promise<Database> {
+  if (!settings.databaseUrl) return openStore({ dir: settings.data, template: settings.template });
+  try {
+    return await openStore({ url: settings.databaseUrl, onError });
+  } catch (error) {
+    throw new Error(`the PostgreSQL of DATABASE_URL cannot be used: ${redact((error as Error).message)}`);
+  }
+}
+
+function listen(server: Server, { host, port }: Settings): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const what = error.code === "EADDRINUSE" ? `port ${port} on ${host} is taken; set OUTPOST_LISTEN to another` : `cannot listen on ${host}:${port}: ${error.message}`;
+      reject(new Error(what));
+    });
+    server.listen(port, host, () => {
+      const at = server.address() as AddressInfo;
+      resolve(`http://${at.family === "IPv6" ? `[${at.address}]` : at.address}:${at.port}`);
+    });
+  });
+}
+
+/** Polls and watches end at once and come back elsewhere; other requests finish; then connections and store are closed. */
+async function shutDown(server: Server, stopping: AbortController, stopSweeper: () => Promise<void>, store: Database, log: Services["log"]): Promise<void> {
+  log.info("stopping");
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  stopping.abort();
+  server.closeIdleConnections();
+  const force = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  await closed;
+  clearTimeout(force);
+  await stopSweeper();
+  await store.close();
+  log.info("stopped");
+}

@@ -1,0 +1,46 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** The service's settings, all from the environment. */
+export interface Settings {
+  host: string;
+  port: number;
+  data: string;
+  databaseUrl: string | undefined;
+  publicUrl: string | undefined;
+  adminKey: string | undefined;
+  template: string | undefined;
+  logLevel: string;
+  validateResponses: boolean;
+}
+
+/** A setting that cannot be used; its message says what to do. */
+export class SettingsError extends Error {}
+
+export function readSettings(env: NodeJS.ProcessEnv): Settings {
+  const { host, port } = readListen(env.OUTPOST_LISTEN || "127.0.0.1:8080");
+  const publicUrl = env.OUTPOST_PUBLIC_URL?.replace(/\/+$/, "");
+  if (publicUrl && !/^https?:\/\/[^\s@]+$/.test(publicUrl)) throw new SettingsError("OUTPOST_PUBLIC_URL must be an http:// or https:// address without credentials");
+  const logLevel = env.OUTPOST_LOG_LEVEL || "info";
+  if (!["debug", "info", "warn", "error", "silent"].includes(logLevel)) throw new SettingsError("OUTPOST_LOG_LEVEL must be debug, info, warn, error or silent");
+  return {
+    host,
+    port,
+    data: env.OUTPOST_DATA || join(homedir(), ".local/share/outpost"),
+    databaseUrl: env.DATABASE_URL || undefined,
+    publicUrl: publicUrl || undefined,
+    adminKey: env.OUTPOST_ADMIN_KEY || undefined,
+    template: env.OUTPOST_STORE_TEMPLATE || undefined,
+    logLevel,
+    validateResponses: env.OUTPOST_VALIDATE_RESPONSES === "true",
+  };
+}
+
+/** `host:port`, `[v6]:port`, `:port` (every address) or a port alone (loopback). */
+export function readListen(text: string): { host: string; port: number } {
+  const found = /^(?:(\[[0-9a-fA-F:]+\]|[^:\s]*):)?([0-9]{1,5})$/.exec(text);
+  const port = Number(found?.[2]);
+  if (!found || port > 65_535) throw new SettingsError(`OUTPOST_LISTEN must be host:port, as 127.0.0.1:8080; it is ${JSON.stringify(text)}`);
+  const host = found[1]?.replace(/^\[|\]$/g, "");
+  return { host: host === undefined ? "127.0.0.1" : host || "0.0.0.0", port };
+}

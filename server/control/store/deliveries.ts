@@ -1,0 +1,161 @@
+import type { DeliveredCollection } from "../domain/nouns.ts";
+import type { Standing } from "../domain/observe.ts";
+import type { Scope } from "../domain/scope.ts";
+import type { Row, Sql, Tx } from "./sql.ts";
+import type { Writer } from "./writer.ts";
+
+/** An object on its way to an agent. */
+export interface Delivery extends Standing, Scope {
+  agentUid: string;
+  uid: string;
+  collection: DeliveredCollection;
+  id: string;
+  name: string;
+  cascade: "foreground" | "background" | "orphan" | undefined;
+  sentRevision: number;
+  reportedSession: string | undefined;
+  reportedRevision: number;
+  sealed: Record<string, any> | undefined;
+  action: Record<string, any> | undefined;
+}
+
+function toDelivery(row: Row): Delivery {
+  return {
+    account: row.account,
+    org: row.org,
+    project: row.project,
+    agentUid: row.agent_uid,
+    uid: row.uid,
+    collection: row.collection,
+    id: row.id,
+    name: row.name,
+    op: row.op,
+    cascade: row.cascade ?? undefined,
+    revision: Number(row.revision),
+    specRevision: Number(row.spec_revision),
+    ackedRevision: Number(row.acked_revision),
+    sentRevision: Number(row.sent_revision),
+    reportedSession: row.reported_session ?? undefined,
+    reportedRevision: Number(row.reported_revision),
+    sealed: row.sealed ?? undefined,
+    action: row.action ?? undefined,
+  };
+}
+
+export const agentTopic = (agentUid: string) => `agent:${agentUid}`;
+
+export interface NewDelivery extends Scope {
+  agentUid: string;
+  uid: string;
+  collection: DeliveredCollection;
+  id: string;
+  name: string;
+  /** New credentials; none keeps those that wait. */
+  sealed: Record<string, any> | undefined;
+}
+
+/** The agent must hear of a new spec. */
+export async function deliverSpec(w: Writer, d: NewDelivery): Promise<void> {
+  await w.query(
+    `insert into deliveries (account, agent_uid, uid, collection, org, project, id, name, op, revision, spec_revision, sealed)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 'put', 1, 1, $9::jsonb)
+     on conflict (account, agent_uid, uid) do update
+       set revision = deliveries.revision + 1, spec_revision = deliveries.revision + 1, sealed = coalesce(excluded.sealed, deliveries.sealed)`,
+    [d.account, d.agentUid, d.uid, d.collection, d.org, d.project, d.id, d.name, d.sealed ? JSON.stringify(d.sealed) : null],
+  );
+  w.notify(d.account, agentTopic(d.agentUid));
+}
+
+/** The agents of all objects that refer to this one must hear it: an address or a name in it has changed. */
+export async function deliverToUsersOf(w: Writer, uid: string): Promise<void> {
+  const rows = await w.query(
+    `update deliveries set revision = revision + 1 where account = $1 and op = 'put' and uid in (select from_uid from object_references where account = $1 and to_uid = $2) returning agent_uid`,
+    [w.account, uid],
+  );
+  for (const { agent_uid } of rows) w.notify(w.account, agentTopic(agent_uid));
+}
+
+/** Puts a sync or refresh beside the object; the newest of each kind counts. */
+export async function deliverAction(w: Writer, uid: string, action: Record<string, unknown>): Promise<void> {
+  const rows = await w.query("update deliveries set revision = revision + 1, action = coalesce(action, '{}'::jsonb) || $3::jsonb where account = $1 and uid = $2 returning agent_uid", [
+    w.account,
+    uid,
+    JSON.stringify(action),
+  ]);
+  for (const { agent_uid } of rows) w.notify(w.account, agentTopic(agent_uid));
+}
+
+/** Turns the delivery into a tombstone. False when the agent cannot know of the object, because it was never sent. */
+export async function deliverTombstone(w: Writer, uid: string, cascade: string | undefined): Promise<boolean> {
+  const rows = await w.query(
+    `update deliveries set op = 'delete', cascade = $3, revision = revision + 1, spec_revision = revision + 1, sealed = null, action = null
+     where account = $1 and uid = $2 and (sent_revision > 0 or acked_revision > 0) returning agent_uid`,
+    [w.account, uid, cascade ?? null],
+  );
+  for (const { agent_uid } of rows) w.notify(w.account, agentTopic(agent_uid));
+  return rows.length > 0;
+}
+
+export async function tryFindDelivery(sql: Sql, account: string, uid: string): Promise<Delivery | undefined> {
+  const rows = await sql.query("select * from deliveries where account = $1 and uid = $2", [account, uid]);
+  return rows[0] && toDelivery(rows[0]);
+}
+
+/** A delivery with its object and what its references stand for, as the agent is told it. */
+export interface Due extends Delivery {
+  spec: Record<string, any>;
+}
+
+// An answer that got lost on the way: what was sent in this session and is not acknowledged by then is sent again.
+const RESEND_SECONDS = 10;
+
+/**
+ * What an agent does not have yet, repositories and clusters before the applications that use them. An object that is sent and
+ * waits for its acknowledgement is not sent again at once, or a poll would never wait.
+ */
+export async function takeDue(tx: Tx, account: string, agentUid: string, session: string, limit: number): Promise<Due[]> {
+  const rows = await tx.query(
+    `with due as (
+       select uid from deliveries where account = $1 and agent_uid = $2 and acked_revision <> revision
+         and (sent_session is distinct from $3 or sent_revision <> revision or sent_at < outpost_now() - make_interval(secs => ${RESEND_SECONDS}))
+       order by case collection when 'applications' then 1 else 0 end, org, project, id limit $4 for update skip locked),
+     sent as (
+       update deliveries d set sent_session = $3, sent_revision = d.revision, sent_at = outpost_now() from due where d.account = $1 and d.uid = due.uid returning d.*)
+     select sent.*, o.spec from sent join objects o on o.account = $1 and o.uid = sent.uid
+     order by case sent.collection when 'applications' then 1 else 0 end, sent.org, sent.project, sent.id`,
+    [account, agentUid, session, limit],
+  );
+  return rows.map((row) => ({ ...toDelivery(row), spec: row.spec }));
+}
+
+/**
+ * Takes the agent's word for what it holds. What it lacks is sent again; what it holds and should not is left alone. When it holds
+ * something newer than we know (the store was restored from a backup), we count on from there, or it would refuse us as outdated.
+ */
+export async function setKnown(tx: Tx, account: string, agentUid: string, known: readonly { uid: string; generation: number }[]): Promise<void> {
+  await tx.query(
+    `update deliveries d set
+       acked_revision = coalesce(k.generation, 0), sent_session = null,
+       revision = case when k.generation > d.revision then k.generation + 1 else d.revision end,
+       spec_revision = case when k.generation > d.revision then k.generation + 1 else d.spec_revision end
+     from deliveries s left join (select uid, max(generation) generation from unnest($3::text[], $4::bigint[]) u(uid, generation) group by uid) k on k.uid = s.uid
+     where d.account = $1 and d.agent_uid = $2 and s.account = d.account and s.agent_uid = d.agent_uid and s.uid = d.uid`,
+    [account, agentUid, known.map((k) => k.uid), known.map((k) => k.generation)],
+  );
+}
+
+/** Stores what a report has changed. Credentials that arrived are forgotten here. */
+export async function saveReported(w: Writer, d: Delivery, change: { ackedRevision: number; credentialsArrived: boolean; session: string; reportedRevision: number }): Promise<void> {
+  await w.query(
+    `update deliveries set acked_revision = $3, sealed = case when $4 then null else sealed end, reported_session = $5, reported_revision = $6,
+       sent_session = case when $3 = 0 then null else sent_session end
+     where account = $1 and uid = $2`,
+    [d.account, d.uid, change.ackedRevision, change.credentialsArrived, change.session, change.reportedRevision],
+  );
+}
+
+/** Forgets credentials that are sealed to a key which the agent no longer has. */
+export async function dropSealed(w: Writer, agentUid: string): Promise<string[]> {
+  const rows = await w.query("update deliveries set sealed = null where account = $1 and agent_uid = $2 and sealed is not null returning uid", [w.account, agentUid]);
+  return rows.map((r) => r.uid);
+}

@@ -1,0 +1,49 @@
+import type { Scope } from "../domain/scope.ts";
+import type { Row, Sql } from "./sql.ts";
+
+export type Role = "viewer" | "editor" | "admin";
+
+/** An API key without its text, of which only the hash is kept. */
+export interface ApiKeyRow extends Scope {
+  id: string;
+  role: Role;
+  createdAt: Date;
+  expiresAt: Date | undefined;
+}
+
+const toKey = (r: Row): ApiKeyRow => ({ account: r.account, org: r.org, project: r.project, id: r.id, role: r.role, createdAt: r.created_at, expiresAt: r.expires_at ?? undefined });
+
+export async function tryFindKeyByHash(sql: Sql, account: string, hash: string): Promise<ApiKeyRow | undefined> {
+  const rows = await sql.query("select * from api_keys where account = $1 and hash = $2 and (expires_at is null or expires_at > outpost_now())", [account, hash]);
+  return rows[0] && toKey(rows[0]);
+}
+
+/** Adds a key; undefined when its id is taken. */
+export async function insertKey(sql: Sql, key: Scope & { id: string; role: Role; hash: string; expiresInSeconds?: number | undefined }): Promise<ApiKeyRow | undefined> {
+  const rows = await sql.query(
+    `insert into api_keys (account, org, project, id, role, hash, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, outpost_now(), outpost_now() + make_interval(secs => $7)) on conflict (account, org, project, id) do nothing returning *`,
+    [key.account, key.org, key.project, key.id, key.role, key.hash, key.expiresInSeconds ?? null],
+  );
+  return rows[0] && toKey(rows[0]);
+}
+
+export async function listKeys(sql: Sql, scope: Scope): Promise<ApiKeyRow[]> {
+  return (await sql.query("select * from api_keys where account = $1 and org = $2 and project = $3 order by id", [scope.account, scope.org, scope.project])).map(toKey);
+}
+
+export async function deleteKey(sql: Sql, scope: Scope, id: string): Promise<ApiKeyRow | undefined> {
+  const rows = await sql.query("delete from api_keys where account = $1 and org = $2 and project = $3 and id = $4 returning *", [scope.account, scope.org, scope.project, id]);
+  return rows[0] && toKey(rows[0]);
+}
+
+/** Keys that can administer the whole account and do not expire by themselves. */
+export async function countAccountAdmins(sql: Sql, account: string): Promise<number> {
+  const [row] = await sql.query("select count(*)::int n from api_keys where account = $1 and org = '' and role = 'admin' and (expires_at is null or expires_at > outpost_now())", [account]);
+  return row?.n ?? 0;
+}
+
+/** Keys bound to an organisation or project that goes. */
+export async function deleteKeysIn(sql: Sql, account: string, org: string, project: string): Promise<void> {
+  await sql.query("delete from api_keys where account = $1 and org = $2 and ($3 = '' or project = $3)", [account, org, project]);
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from "node:crypto";
+import type { Collection } from "../domain/nouns.ts";
+import type { Scope } from "../domain/scope.ts";
+import type { Row, Sql } from "./sql.ts";
+import type { Writer } from "./writer.ts";
+
+/** An object as it is stored; `view` is what the API shows of it. */
+export interface Stored extends Scope {
+  collection: Collection;
+  id: string;
+  uid: string;
+  generation: number;
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+  deletionRequestedAt: Date | undefined;
+  spec: Record<string, any>;
+  status: Record<string, any>;
+}
+
+const COLUMNS = "account, collection, org, project, id, uid, generation, version, created_at, updated_at, deletion_requested_at, spec, status";
+
+export function toStored(row: Row): Stored {
+  return {
+    account: row.account,
+    collection: row.collection,
+    org: row.org,
+    project: row.project,
+    id: row.id,
+    uid: row.uid,
+    generation: Number(row.generation),
+    version: Number(row.version),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    deletionRequestedAt: row.deletion_requested_at ?? undefined,
+    spec: row.spec,
+    status: row.status,
+  };
+}
+
+/** The object on the wire. */
+export function view(o: Stored): Record<string, unknown> {
+  return {
+    id: o.id,
+    ...(o.org ? { org: o.org } : {}),
+    ...(o.project ? { project: o.project } : {}),
+    uid: o.uid,
+    generation: o.generation,
+    version: String(o.version),
+    createdAt: o.createdAt.toISOString(),
+    updatedAt: o.updatedAt.toISOString(),
+    ...(o.deletionRequestedAt ? { deletionRequestedAt: o.deletionRequestedAt.toISOString() } : {}),
+    spec: o.spec,
+    status: o.status,
+  };
+}
+
+export async function tryFindObject(sql: Sql, collection: Collection, scope: Scope, id: string): Promise<Stored | undefined> {
+  const rows = await sql.query(`select ${COLUMNS} from objects where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5`, [
+    scope.account,
+    collection,
+    scope.org,
+    scope.project,
+    id,
+  ]);
+  return rows[0] && toStored(rows[0]);
+}
+
+export async function tryFindByUid(sql: Sql, account: string, uid: string): Promise<Stored | undefined> {
+  const rows = await sql.query(`select ${COLUMNS} from objects where account = $1 and uid = $2`, [account, uid]);
+  return rows[0] && toStored(rows[0]);
+}
+
+export interface ListOptions {
+  /** Also the scopes below. */
+  inherited: boolean;
+  limit: number;
+  /** Where the previous page ended. */
+  after?: readonly [org: string, project: string, id: string] | undefined;
+  filter?: readonly { path: readonly string[]; value: string }[];
+}
+
+/** One page in the order of the key. Keys never change, so a page can neither skip nor repeat an object that was there all along. */
+export async function listObjects(sql: Sql, collection: Collection, scope: Scope, options: ListOptions): Promise<Stored[]> {
+  const params: unknown[] = [scope.account, collection];
+  const bind = (value: unknown) => `$${params.push(value)}`;
+  const where = ["account = $1", "collection = $2", ...scopeTerms(scope, options.inherited, bind)];
+  if (options.after) where.push(`(org, project, id) > (${options.after.map(bind).join(", ")})`);
+  for (const { path, value } of options.filter ?? []) {
+    const [head, ...rest] = path;
+    where.push(head === "id" ? `id = ${bind(value)}` : `${head === "spec" ? "spec" : "status"} #>> ${bind(rest)}::text[] = ${bind(value)}`);
+  }
+  const rows = await sql.query(`select ${COLUMNS} from objects where ${where.join(" and ")} order by org, project, id limit ${bind(options.limit)}`, params);
+  return rows.map(toStored);
+}
+
+/** The columns that hold a scope, or everything in and below it. */
+export function scopeTerms(scope: Scope, inherited: boolean, bind: (value: unknown) => string): string[] {
+  if (!inherited) return [`org = ${bind(scope.org)}`, `project = ${bind(scope.project)}`];
+  return [...(scope.org ? [`org = ${bind(scope.org)}`] : []), ...(scope.project ? [`project = ${bind(scope.project)}`] : [])];
+}
+
+export interface NewObject extends Scope {
+  collection: Collection;
+  id: string;
+  spec: Record<string, any>;
+  status: Record<string, any>;
+}
+
+/** Adds an object and its event. */
+export async function insertObject(w: Writer, o: NewObject): Promise<Stored> {
+  const rows = await w.query(
+    `insert into objects (${COLUMNS}) select $1, $2, $3, $4, $5, $6, 1, $7, now_, now_, null, $8::jsonb, $9::jsonb from outpost_now() now_ returning ${COLUMNS}`,
+    [o.account, o.collection, o.org, o.project, o.id, randomUUID(), w.nextVersion(), JSON.stringify(o.spec), JSON.stringify(o.status)],
+  );
+  const stored = toStored(rows[0]!);
+  await addEvent(w, stored, view(stored));
+  return stored;
+}
+
+/** Stores what has changed of an object, with its event; gives it with its new version. */
+export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
+  const rows = await w.query(
+    `update objects set generation = $6, version = $7, updated_at = outpost_now(), deletion_requested_at = $8, spec = $9::jsonb, status = $10::jsonb
+     where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5 returning ${COLUMNS}`,
+    [o.account, o.collection, o.org, o.project, o.id, o.generation, w.nextVersion(), o.deletionRequestedAt?.toISOString() ?? null, JSON.stringify(o.spec), JSON.stringify(o.status)],
+  );
+  const stored = toStored(rows[0]!);
+  await addEvent(w, stored, view(stored));
+  return stored;
+}
+
+/** Writes only the time of the latest report, which is not worth an event: a watcher would hear it from every agent all day. */
+export async function touchReport(w: Writer, o: Stored, reportedAt: string): Promise<void> {
+  await w.query("update objects set status = status || jsonb_build_object('reportedAt', $3::text) where account = $1 and uid = $2", [o.account, o.uid, reportedAt]);
+}
+
+/** Removes an object with everything that hangs on it, and adds its event. */
+export async function removeObject(w: Writer, o: Stored): Promise<void> {
+  await w.query("delete from object_references where account = $1 and from_uid = $2", [o.account, o.uid]);
+  await w.query("delete from deliveries where account = $1 and uid = $2", [o.account, o.uid]);
+  await w.query("delete from objects where account = $1 and uid = $2", [o.account, o.uid]);
+  await addEvent(w, { ...o, version: w.nextVersion() }, undefined);
+}
+
+async function addEvent(w: Writer, o: Stored, object: Record<string, unknown> | undefined): Promise<void> {
+  await w.query("insert into events (account, version, at, collection, org, project, id, object) values ($1, $2, outpost_now(), $3, $4, $5, $6, $7::jsonb)", [
+    o.account,
+    o.version,
+    o.collection,
+    o.org,
+    o.project,
+    o.id,
+    object ? JSON.stringify(object) : null,
+  ]);
+}
