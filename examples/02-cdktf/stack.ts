@@ -1,0 +1,75 @@
+import { HelmProvider } from "@cdktf/provider-helm/lib/provider/index.js";
+import { LocalBackend, TerraformOutput, TerraformStack, TerraformVariable } from "cdktf";
+import type { Construct } from "constructs";
+import {
+  OutpostAgent,
+  OutpostApplication,
+  OutpostCluster,
+  OutpostDelegate,
+  OutpostProvider,
+  OutpostRepository,
+} from "../../modules/constructs/index.ts";
+
+/** Agent, delegate, repository, cluster and application: the same as in 01-quickstart. */
+export class QuickstartStack extends TerraformStack {
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    // The default would write the absolute path of the machine that synthesises.
+    new LocalBackend(this, { path: "terraform.tfstate" });
+    // The bindings pin the provider to the version they were made from; any of the same major will do.
+    this.addOverride("terraform.required_providers.helm", { source: "hashicorp/helm", version: ">= 3.1.1, < 4.0.0" });
+    this.addOverride("terraform.required_version", ">= 1.11");
+
+    const text = (name: string, description: string, more: object = {}) =>
+      new TerraformVariable(this, name, { type: "string", description, ...more });
+    const kubeconfig = text("kubeconfig", "Kubeconfig of the cluster.", { default: "~/.kube/config" });
+    const context = text("kube_context", "Context in it; none means its current one.", { default: "" });
+    const endpoint = text("endpoint", "Address of the service, as the pods reach it.").stringValue;
+    const image = text("image", "Image of the agent and the delegate; none means the charts' own.", { default: "" }).stringValue;
+    const url = text("repository_url", "Git repository over HTTP(S) that has the folder `guestbook`.").stringValue;
+    const username = text("repository_username", "User of the repository.", { default: "git" }).stringValue;
+    const password = text("repository_password", "Reaches the agent sealed; neither plan nor state has it.", { sensitive: true });
+    // cdktf 0.21 does not know this argument.
+    password.addOverride("ephemeral", true);
+
+    new OutpostProvider(this, "outpost");
+    new HelmProvider(this, "helm", {
+      kubernetes: {
+        configPath: `\${pathexpand(${kubeconfig.fqn})}`,
+        configContext: `\${${context.fqn} == "" ? null : ${context.fqn}}`,
+      },
+    });
+
+    const agent = new OutpostAgent(this, "agent", { agentId: "quickstart", displayName: "Quickstart", endpoint, image });
+    const repository = new OutpostRepository(this, "code", {
+      repositoryId: "code",
+      agent,
+      url,
+      username,
+      password: password.stringValue,
+      credentialsVersion: "1",
+    });
+    const cluster = new OutpostCluster(this, "local", { clusterId: "local", agent });
+    const guestbook = new OutpostApplication(this, "guestbook", {
+      applicationId: "guestbook",
+      agent,
+      repository,
+      path: "guestbook",
+      targetRevision: "main",
+      cluster,
+      namespace: "guestbook",
+    });
+    const delegate = new OutpostDelegate(this, "delegate", {
+      delegateId: "quickstart",
+      displayName: "Quickstart",
+      endpoint,
+      image,
+      tags: ["quickstart"],
+    });
+
+    new TerraformOutput(this, "agent-id", { value: agent.agentId }).overrideLogicalId("agent");
+    new TerraformOutput(this, "delegate-id", { value: delegate.delegateId }).overrideLogicalId("delegate");
+    const revision = new TerraformOutput(this, "revision", { value: guestbook.application.status.sync.revision });
+    revision.overrideLogicalId("application");
+  }
+}
