@@ -1,14 +1,4 @@
-/**
- * `npm run build`: everything that runs elsewhere goes into dist/.
- *
- *   dist/outpost.mjs, dist/chunks/   every program and the command line; needs Node and nothing else
- *                                    (`server` on the embedded store also needs @electric-sql/pglite, which is WebAssembly)
- *   dist/share/                      what the programs read at run time: charts, the contract, migrations
- *   dist/terraform-provider-outpost  the provider, see provider/build.mjs
- */
-
-import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -35,7 +25,7 @@ const result = await build({
   platform: "node",
   target: "node20.19",
   external: ["@electric-sql/pglite", "pg-native"],
-  define: { OUTPOST_BUNDLED: "true" },
+  define: { OUTPOST_VERSION: JSON.stringify(version) },
   // Packages written for CommonJS ask for Node's own modules with require.
   banner: { js: `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);` },
   legalComments: "none",
@@ -46,18 +36,7 @@ await chmod(at("dist/outpost.mjs"), 0o755);
 // Chunks are named by their content: those of earlier builds go, those that running programs may still load stay the same.
 for (const file of await readdir(at("dist/chunks"))) if (!result.metafile.outputs[`dist/chunks/${file}`]) await rm(at("dist/chunks", file));
 
-await rm(at("dist/share"), { recursive: true, force: true });
-for (const [from, to] of [
-  ["openapi/contract/openapi.json", "openapi.json"],
-  ["modules/charts", "charts"],
-]) {
-  if (existsSync(at(from))) await cp(at(from), at("dist/share", to), { recursive: true });
-}
-
-if (existsSync(at("provider/build.mjs"))) {
-  const { buildProvider } = await import("./provider/build.mjs");
-  await buildProvider({ version });
-}
-
+const { buildProvider } = await import("./provider/build.mjs");
+await buildProvider({ version });
 const bytes = Object.values(result.metafile.outputs).reduce((sum, o) => sum + o.bytes, 0);
 console.log(`outpost ${version}: ${(bytes / 1048576).toFixed(1)} MB in dist/, ${((Date.now() - started) / 1000).toFixed(1)} s`);

@@ -344,7 +344,7 @@ test("login checks the key, keeps it for its owner alone, and logout forgets it"
   expect((await stat(OUTPOST_CONFIG)).mode & 0o777).toBe(0o600);
   const listed = await me.types("context", "list", "-o", "json");
   expect(listed.out).not.toContain("secret-from-stdin");
-  expect((await me.types("whoami")).out).toContain("anna, editor in default/team");
+  expect((await me.types("whoami")).out).toContain("anna with role editor in default/team");
   expect(me.requests.at(-1)!.headers.authorization).toBe("Bearer secret-from-stdin");
   // The key of one service is never sent to another.
   expect((await me.types("whoami", "--endpoint", "http://elsewhere.test")).exit).toBe(6);

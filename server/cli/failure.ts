@@ -61,7 +61,7 @@ export function exitOf({ code, status }: { code: string; status: number }): Exit
 
 /** The lines a person reads: the detail first, then the code, the place in the object and the request id. */
 export function describeFailure(failure: Failure, c: Colours): string {
-  if (failure.answer) return `${c.dim(printable(failure.message))}\n`;
+  if (failure.answer) return failure.message === "" ? "" : `${c.dim(printable(failure.message))}\n`;
   const lines = [`${c.red("error:")} ${printable(failure.message)}`];
   const { problem } = failure;
   if (problem) {

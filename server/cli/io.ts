@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { type Colours, colours, useColour } from "../base/colour.ts";
+import { usage } from "./failure.ts";
 
 export interface Sink {
   write(text: string): void;
@@ -38,8 +39,8 @@ export function processIo(signal: AbortSignal): Io {
 /** A file's text, or the standard input for `-`. */
 export async function readInput(io: Io, file: string): Promise<string> {
   if (file === "-") return io.stdin();
-  const text = await readFile(file, "utf8");
-  if (text.length > MAX_INPUT) throw new Error(`${file} is larger than ${MAX_INPUT} bytes`);
+  const text = await readFile(file, "utf8").catch((error: Error) => Promise.reject(usage(error.message)));
+  if (text.length > MAX_INPUT) throw usage(`${file} is larger than ${MAX_INPUT} bytes`);
   return text;
 }
 
@@ -50,7 +51,7 @@ async function readStdin(): Promise<string> {
   let size = 0;
   for await (const part of process.stdin) {
     size += (part as Buffer).length;
-    if (size > MAX_INPUT) throw new Error(`the input is larger than ${MAX_INPUT} bytes`);
+    if (size > MAX_INPUT) throw usage(`the input is larger than ${MAX_INPUT} bytes`);
     parts.push(part as Buffer);
   }
   return Buffer.concat(parts).toString("utf8");

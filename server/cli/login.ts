@@ -56,7 +56,8 @@ export function loginVerbs(root: Command, io: Io): void {
         showAs(
           s,
           { ...me, endpoint: api.target.endpoint },
-          () => `${s.c.bold(me.id)}, ${me.role} in ${[me.account, me.org, me.project].filter(Boolean).join("/")} at ${api.target.endpoint}`,
+          () =>
+            `${s.c.bold(me.id)} with role ${s.c.bold(me.role)} in ${[me.account, me.org, me.project].filter(Boolean).join("/")} at ${api.target.endpoint}`,
         );
       }),
     );

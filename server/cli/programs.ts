@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { EXIT, Failure } from "./failure.ts";
 import type { Io } from "./io.ts";
 
 /**
@@ -7,19 +8,27 @@ import type { Io } from "./io.ts";
  */
 export interface Program {
   summary: string;
-  run(env: Io["env"], signal: AbortSignal, flags: { all?: boolean }): Promise<void>;
+  /** Resolves when it has ended; with a number other than 0 when it could not do its work. */
+  run(env: NodeJS.ProcessEnv, signal: AbortSignal, flags: { all?: boolean }): Promise<number | undefined>;
 }
 
-export const PROGRAMS: Record<string, Program> = {};
+export const PROGRAMS: Record<string, Program> = {
+  server: { summary: "run the GitOps service", run: async (env, signal) => (await import("../control/main.ts")).runServer(env, signal) },
+};
+
+async function start(program: Program, io: Io, flags: { all?: boolean }): Promise<void> {
+  const code = await program.run(io.env as NodeJS.ProcessEnv, io.signal, flags);
+  if (code) throw new Failure("", EXIT.failed, { answer: true });
+}
 
 /** Adds one program as a command of its own. */
 export function programCommand(root: Command, io: Io, name: string): void {
-  const { summary, run } = PROGRAMS[name]!;
+  const { summary } = PROGRAMS[name]!;
   root
     .command(name)
     .summary(summary)
     .description(summary)
-    .action(() => run(io.env, io.signal, {}));
+    .action(() => start(PROGRAMS[name]!, io, {}));
 }
 
 /**
@@ -40,6 +49,6 @@ export function programOf(command: Command, io: Io, name: string): void {
       !io.env.DELEGATE_TOKEN
     )
       command.help();
-    await program.run(io.env, io.signal, flags);
+    await start(program, io, flags);
   });
 }

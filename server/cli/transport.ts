@@ -14,7 +14,7 @@ export const localLookup: LookupFunction = (name, options, callback) => {
 /** A fetch that knows `*.localhost`, the proxy variables and a private authority (OUTPOST_CA_FILE). Loaded on first use: most starts are for help. */
 export async function transport(io: Io): Promise<NonNullable<Io["fetch"]>> {
   if (io.fetch) return io.fetch;
-  const { EnvHttpProxyAgent, fetch } = await import("undici");
+  const { EnvHttpProxyAgent, fetch } = await import("./http.ts");
   const ca = io.env.OUTPOST_CA_FILE ? readFileSync(io.env.OUTPOST_CA_FILE, "utf8") : undefined;
   const dispatcher = new EnvHttpProxyAgent({
     connect: { lookup: localLookup, timeout: 10_000, ...(ca ? { ca } : {}) },

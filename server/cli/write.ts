@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { OperationId } from "../../openapi/contract/operations.ts";
 import type { Scope } from "./api.ts";
 import { readDocuments } from "./documents.ts";
-import { EXIT, Failure, usage } from "./failure.ts";
+import { usage } from "./failure.ts";
 import { addFlags, type Flag, flagsOf, objectOf, setPath } from "./flags.ts";
 import { type Io, readInput } from "./io.ts";
 import type { Noun } from "./nouns.ts";
@@ -88,9 +88,7 @@ async function fromFlags(s: Session, flags: Flag[], given: WriteFlags): Promise<
 
 async function fromFiles(s: Session, noun: Noun | undefined, files: string[]): Promise<Sent[]> {
   const { scope } = await s.api();
-  const texts = await Promise.all(
-    files.map((file) => readInput(s.io, file).catch((e: Error) => Promise.reject(new Failure(e.message, EXIT.usage)))),
-  );
+  const texts = await Promise.all(files.map((file) => readInput(s.io, file)));
   return texts.flatMap((text, i) => readDocuments(text, files[i]!, noun, scope)).sort((a, b) => a.noun.order - b.noun.order);
 }
 

@@ -26,7 +26,7 @@ afterAll(async () => {
   await w.waitApplication("guestbook", "guestbook settled", settled);
 });
 
-const source = (path: string, more = "") => `source = { repository = "guestbook", path = "${path}", target_revision = "bad"${more} }`;
+const source = (path: string, more = "") => `source = { repository = "code", path = "${path}", target_revision = "bad"${more} }`;
 const application = (more: string, id = "bad") => `resource "outpost_application" "bad" {
   id          = "${id}"
   agent       = "${agent}"
@@ -43,19 +43,19 @@ const flat = (output: string) => output.replace(/[│╷╵]/g, " ").replace(/\s
 test.each<[string, string, string, string]>([
   [
     "an unknown field",
-    application('source = { repository = "guestbook", path = "guestbook", brnach = "main" }'),
+    application('source = { repository = "code", path = "guestbook", brnach = "main" }'),
     "unsupported|Unsupported|unexpected attribute|An argument named",
     "brnach",
   ],
   [
     "a mistyped field",
-    application('source = { repository = "guestbook", path = "guestbook" }\n  revision_history_limit = "many"'),
+    application('source = { repository = "code", path = "guestbook" }\n  revision_history_limit = "many"'),
     "number is required|Incorrect attribute value type|a number",
     "revision_history_limit",
   ],
   [
     "an id that is no label",
-    application('source = { repository = "guestbook", path = "guestbook" }', "Not_A_Label"),
+    application('source = { repository = "code", path = "guestbook" }', "Not_A_Label"),
     "lower-case|label|pattern|Invalid",
     "id",
   ],
@@ -67,19 +67,19 @@ test.each<[string, string, string, string]>([
   ],
   [
     "a reference to another scope",
-    application('source = { repository = "org.guestbook", path = "guestbook" }'),
+    application('source = { repository = "org.code", path = "guestbook" }'),
     "reference_not_found",
     "repository",
   ],
   [
     "two sources at once",
-    application('source = { repository = "guestbook", repo_url = "https://a.test/b.git", path = "guestbook" }'),
+    application('source = { repository = "code", repo_url = "https://a.test/b.git", path = "guestbook" }'),
     "exactly one",
     "repo_url",
   ],
   [
     "a path out of the repository",
-    application('source = { repository = "guestbook", path = "../etc" }'),
+    application('source = { repository = "code", path = "../etc" }'),
     "pattern|\\.\\.|relative|Invalid",
     "path",
   ],
@@ -100,7 +100,7 @@ test.each<[string, string, string]>([
   ["a chart that does not render", application(source("bad/chart")), "ChartRenderFailed"],
   [
     "a branch that is not there",
-    application('source = { repository = "guestbook", path = "guestbook", target_revision = "no-such-branch" }'),
+    application('source = { repository = "code", path = "guestbook", target_revision = "no-such-branch" }'),
     "RevisionNotFound",
   ],
   ["a repository that is not there", application(`source = { repo_url = "${"REPO"}/nothing.git", path = "a" }`), "RepositoryNotFound"],

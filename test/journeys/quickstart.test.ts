@@ -27,7 +27,7 @@ test("the first command ends with the application Synced and Healthy, its pods, 
   expect(said).toMatch(/guestbook\s.*Synced\s+Healthy/);
   expect(said).toMatch(/guestbook-\S+\s+Running\s+true/);
   expect(said).toContain(w.address);
-  expect(said).toContain("admin.key");
+  expect(said).toContain("admin-key");
 });
 
 test("a second run is quick, says what it reused, and changes nothing", async () => {

@@ -20,7 +20,7 @@ test("terraform's state and plan hold no secret", async () => {
   const secrets = [w.gitPassword, w.apiKey, "ot1_"];
   const state = await w.terraform(w.stack, "show", "-json");
   const saved = join(w.stack, "canary.tfplan");
-  await w.terraform(w.stack, "plan", `-out=${saved}`, "-replace=outpost_repository.guestbook");
+  await w.terraform(w.stack, "plan", `-out=${saved}`, "-replace=outpost_repository.code");
   const plan = await w.terraform(w.stack, "show", "-json", saved);
   expect([state.code, plan.code]).toEqual([0, 0]);
   for (const text of [state.output, plan.output, readFileSync(join(w.stack, "terraform.tfstate"), "utf8"), readFileSync(saved, "latin1")])

@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { alive, type Owner, owner } from "../cluster/process.ts";
 import { until } from "../servers/run.ts";
 
+// The embedded store is made on the first start, which takes a quarter of a minute on a busy machine.
+const READY_MS = 90_000;
+
 /** A program that goes on when the command has ended; found again by its number and start time. */
 export interface Background {
   process: Owner;
@@ -39,10 +42,12 @@ export async function startBackground(
       if (ended || !process_) throw new Error(`${name} did not start: ${ended}\n${tail(log)}`);
       return ready();
     },
-    30_000,
+    READY_MS,
   ).catch((error: Error) => {
     if (child.pid) stopNow(child.pid);
-    throw error.message.includes("did not start") ? error : new Error(`${name} did not become ready within 30 s\n${tail(log)}`);
+    throw error.message.includes("did not start")
+      ? error
+      : new Error(`${name} did not become ready within ${READY_MS / 1_000} s\n${tail(log)}`);
   });
   return { process: process_!, log };
 }

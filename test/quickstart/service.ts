@@ -31,7 +31,7 @@ export function serviceEnv({ dir, port, host = "127.0.0.1", publicUrl, more }: S
 }
 
 /** The admin's key, which the first start writes for its owner alone. */
-export const adminKeyFile = (dir: string): string => join(dir, "admin.key");
+export const adminKeyFile = (dir: string): string => join(dir, "admin-key");
 export const adminKey = (dir: string): string | undefined =>
   existsSync(adminKeyFile(dir)) ? readFileSync(adminKeyFile(dir), "utf8").trim() : undefined;
 
