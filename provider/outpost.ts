@@ -63,7 +63,7 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
         throw new Error(
           `\`${name}\` of the provider is known only after apply, and is needed now. Make what it comes from first (\`terraform apply -target\`).`,
         );
-    const { endpoint, apiKey } = await resolveProfile(
+    const { endpoint, apiKey } = resolveProfile(
       {
         endpoint: stringField(config, "endpoint"),
         apiKey: stringField(config, "api_key"),

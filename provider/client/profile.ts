@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { reason } from "../schema/diagnostics.ts";
@@ -21,11 +21,11 @@ const maxFile = 1024 * 1024;
  * Endpoint and key: from the provider block, then OUTPOST_ENDPOINT and OUTPOST_API_KEY, then the CLI's current login. The login's key is
  * used only for the login's own endpoint, so that a key never goes to another service.
  */
-export async function resolveProfile(given: Given, env: NodeJS.ProcessEnv = process.env): Promise<{ endpoint: string; apiKey: string }> {
+export function resolveProfile(given: Given, env: NodeJS.ProcessEnv = process.env): { endpoint: string; apiKey: string } {
   const endpoint = given.endpoint || env.OUTPOST_ENDPOINT;
   const apiKey = given.apiKey || env.OUTPOST_API_KEY;
   if (endpoint && apiKey) return { endpoint: checked(endpoint), apiKey };
-  const login = await readLogin(env);
+  const login = readLogin(env);
   const found = endpoint ?? login?.endpoint;
   if (!found) throw new Error("No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.");
   const key = apiKey ?? (login?.endpoint !== undefined && checked(login.endpoint) === checked(found) ? login.apiKey : undefined);
@@ -36,11 +36,11 @@ export async function resolveProfile(given: Given, env: NodeJS.ProcessEnv = proc
   return { endpoint: checked(found), apiKey: key };
 }
 
-async function readLogin(env: NodeJS.ProcessEnv): Promise<{ endpoint?: string; apiKey?: string } | undefined> {
+function readLogin(env: NodeJS.ProcessEnv): { endpoint?: string; apiKey?: string } | undefined {
   const path = env.OUTPOST_CONFIG || join(env.XDG_CONFIG_HOME || join(homedir(), ".config"), "outpost", "config.json");
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = readFileSync(path, "utf8");
   } catch {
     return undefined;
   }
