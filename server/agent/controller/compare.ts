@@ -16,7 +16,7 @@ export function covered(desired: KubeObject, live: KubeObject): boolean {
   const { apiVersion, kind, metadata, ...rest } = desired;
   if (apiVersion !== live.apiVersion) return false;
   const { name, namespace, ...meta } = metadata;
-  return map({ metadata: meta, ...rest }, live, { "f:metadata": {}, ...owned });
+  return map(Object.keys(meta).length ? { metadata: meta, ...rest } : rest, live, owned);
 }
 
 function map(desired: Json, live: Json, owned: FieldSet): boolean {

@@ -1,0 +1,61 @@
+import { hostname } from "node:os";
+import { pino } from "pino";
+import { startProbes } from "../../base/probes.ts";
+import { KubeClient } from "../kube/client.ts";
+import { loadConfig } from "../kube/config.ts";
+import { withLease } from "../kube/lease.ts";
+import { type Engine, startEngine } from "./engine.ts";
+
+/**
+ * `outpost controller`: keeps what applications describe in the cluster.
+ *
+ *   KUBECONFIG                the cluster, when not running in it
+ *   POD_NAMESPACE             where Applications and Secrets are (or OUTPOST_NAMESPACE; default outpost-agent)
+ *   OUTPOST_NAMESPACED        "true": manage only the own namespace and those in OUTPOST_NAMESPACES
+ *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
+ *   OUTPOST_WORKERS           applications looked at at once (default 20)
+ *   OUTPOST_LEADER_ELECTION   "false": no lease (default: a lease in a Pod)
+ *   OUTPOST_HEALTH_LISTEN     probes and metrics (default 0.0.0.0:8082 in a Pod, else none)
+ */
+export async function runController(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
+  const log = pino({ level: env.OUTPOST_LOG_LEVEL || "info", name: "controller" });
+  const inPod = Boolean(env.POD_NAME);
+  const config = loadConfig(env);
+  let engine: Engine | undefined;
+  const listen = env.OUTPOST_HEALTH_LISTEN || (inPod ? "0.0.0.0:8082" : undefined);
+  // A replica that waits for the lease is ready: it would take over at once.
+  const waiting = { yes: false };
+  const probes = listen
+    ? await startProbes({
+        listen,
+        ready: () => waiting.yes || engine?.ready() === true,
+        metrics: async () => (await engine?.metrics()) ?? "",
+      })
+    : undefined;
+
+  const lead = async (leading: AbortSignal) => {
+    waiting.yes = false;
+    engine = await startEngine({ env, log, signal: leading, config });
+    log.info({ namespace: engine.controller.deps.namespace }, "controller is ready");
+    await new Promise<void>((resolve) =>
+      leading.aborted ? resolve() : leading.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    await engine.stop();
+  };
+  try {
+    if (env.OUTPOST_LEADER_ELECTION === "false" || (!inPod && env.OUTPOST_LEADER_ELECTION !== "true")) await lead(signal);
+    else {
+      const client = new KubeClient(config);
+      const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";
+      waiting.yes = true;
+      await withLease(
+        { client, namespace, name: "outpost-controller", holder: env.POD_NAME || `${hostname()}-${process.pid}`, signal },
+        lead,
+      );
+      await client.close();
+      if (!signal.aborted) throw new Error("the lease was lost to another replica");
+    }
+  } finally {
+    await probes?.stop();
+  }
+}

@@ -1,0 +1,103 @@
+import type { KubeObject } from "../kube/object.ts";
+import type { Application } from "./application.ts";
+import type { Target } from "./normalise.ts";
+import { compareTasks, hookOf, syncOption, waveOf } from "./order.ts";
+import { groupTasks, planTasks } from "./tasks.ts";
+
+const object = (kind: string, name: string, annotations: Record<string, string> = {}, rest: object = {}): KubeObject => ({
+  apiVersion: "v1",
+  kind,
+  metadata: { name, annotations },
+  ...rest,
+});
+const WAVE = "argocd.argoproj.io/sync-wave";
+const HOOK = "argocd.argoproj.io/hook";
+
+test.each([
+  [{ [WAVE]: "3" }, 3],
+  [{ [WAVE]: "+3" }, 3],
+  [{ [WAVE]: "-2" }, -2],
+  [{ [WAVE]: " 2" }, 0],
+  [{ [WAVE]: "1.5" }, 0],
+  [{ [WAVE]: "" }, 0],
+  [{ "helm.sh/hook-weight": "4" }, 4],
+  [{ [WAVE]: "1", "helm.sh/hook-weight": "4" }, 1],
+  [{}, 0],
+])("wave of %j is %i", (annotations, want) => {
+  expect(waveOf(object("ConfigMap", "a", annotations))).toBe(want);
+});
+
+test.each([
+  [{}, undefined],
+  [{ [HOOK]: "PreSync,PostSync" }, { phases: ["PreSync", "PostSync"], skip: false, deletePolicies: ["BeforeHookCreation"] }],
+  [{ [HOOK]: "Skip" }, { phases: [], skip: true, deletePolicies: ["BeforeHookCreation"] }],
+  [{ [HOOK]: "Skip,PreSync" }, { phases: ["PreSync"], skip: false, deletePolicies: ["BeforeHookCreation"] }],
+  [{ [HOOK]: "Nonsense" }, { phases: [], skip: false, deletePolicies: ["BeforeHookCreation"] }],
+  [
+    { "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-delete-policy": "hook-succeeded" },
+    { phases: ["PreSync"], skip: false, deletePolicies: ["HookSucceeded"] },
+  ],
+  [{ "helm.sh/hook": "test" }, { phases: [], skip: false, deletePolicies: ["BeforeHookCreation"] }],
+  [{ "helm.sh/hook": "crd-install" }, undefined],
+  [
+    { "helm.sh/hook": "pre-install", [HOOK]: "PostSync" },
+    { phases: ["PostSync"], skip: false, deletePolicies: ["BeforeHookCreation"] },
+  ],
+])("hook of %j", (annotations, want) => {
+  expect(hookOf(object("Job", "j", annotations))).toEqual(want);
+});
+
+test("an object's own option beats the application's", () => {
+  const own = object("ConfigMap", "a", { "argocd.argoproj.io/sync-options": "Prune=false, Replace=true" });
+  expect(syncOption("Prune", own, ["Prune=true"])).toBe("false");
+  expect(syncOption("Prune", object("ConfigMap", "b"), ["Prune=true"])).toBe("true");
+  expect(syncOption("Validate", own, [])).toBeUndefined();
+});
+
+test("phase, then wave, then kind, then name", () => {
+  const task = (phase: "PreSync" | "Sync", wave: number, kind: string, name: string) => ({ phase, wave, object: object(kind, name) });
+  const wanted = [
+    task("PreSync", 5, "Job", "z"),
+    task("Sync", -1, "Deployment", "a"),
+    task("Sync", 0, "Namespace", "z"),
+    task("Sync", 0, "ConfigMap", "a"),
+    task("Sync", 0, "ConfigMap", "b"),
+    task("Sync", 0, "Deployment", "a"),
+    task("Sync", 0, "Unknown", "a"),
+  ];
+  expect(wanted.toReversed().sort(compareTasks)).toEqual(wanted);
+});
+
+const app = (syncOptions: string[] = []) => ({ spec: { destination: {}, syncPolicy: { syncOptions } } }) as unknown as Application;
+const target = (o: KubeObject): Target => ({
+  key: `/${o.kind}/${o.metadata.namespace ?? ""}/${o.metadata.name}`,
+  object: o,
+  digest: "",
+  wave: waveOf(o),
+  hook: hookOf(o),
+});
+const plan = (targets: KubeObject[], extra: KubeObject[] = [], options: string[] = []) =>
+  groupTasks(
+    planTasks(
+      app(options),
+      {},
+      targets.map(target),
+      extra.map((o) => ({ object: o })),
+    ),
+  ).map((group) => group.map((t) => `${t.prune ? "-" : ""}${t.object.metadata.name}@${t.wave}`));
+
+test("prune waves are mirrored", () => {
+  const extra = [object("ConfigMap", "first", { [WAVE]: "1" }), object("ConfigMap", "last", { [WAVE]: "3" })];
+  expect(plan([], extra)).toEqual([["-last@1"], ["-first@3"]]);
+});
+test("PruneLast comes after the last wave", () => {
+  expect(plan([object("ConfigMap", "a", { [WAVE]: "4" })], [object("ConfigMap", "old")], ["PruneLast=true"])).toEqual([
+    ["a@4"],
+    ["-old@5"],
+  ]);
+});
+test("a definition is lifted in front of what needs it", () => {
+  const crd = object("CustomResourceDefinition", "crd", { [WAVE]: "3" }, { spec: { group: "x.io", names: { kind: "X" } } });
+  const custom = { ...object("X", "x", { [WAVE]: "-1" }), apiVersion: "x.io/v1" };
+  expect(plan([crd, custom])).toEqual([["crd@-1", "x@-1"]]);
+});

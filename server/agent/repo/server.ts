@@ -1,0 +1,45 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Secret } from "../../base/secret.ts";
+import { Box } from "../cache/box.ts";
+import type { RepoDoor } from "./types.ts";
+import { decodeCall, FRESH_MS, MAX_CALL_BYTES } from "./wire.ts";
+
+/**
+ * The repo server's only operation: a sealed call, a sealed answer. Who does not hold the shared secret cannot ask, read a
+ * credential that passes by, or give a false answer; the network needs no TLS for it.
+ */
+export function repoServer(door: RepoDoor, secret: Secret): Server {
+  const box = new Box(secret, "repo");
+  const server = createServer((request, response) => {
+    void answer(request, response, door, box).catch(() => response.destroy());
+  });
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 30_000;
+  server.maxHeadersCount = 50;
+  return server;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, door: RepoDoor, box: Box): Promise<void> {
+  if (request.method !== "POST" || request.url !== "/v1/call") return void response.writeHead(404).end();
+  const time = String(request.headers["x-outpost-time"] ?? "");
+  if (Math.abs(Date.now() - Number(time)) > FRESH_MS) return void response.writeHead(401).end("the clocks differ by more than 5 minutes\n");
+  const body = await read(request);
+  if (!body) return void response.writeHead(413).end();
+  const opened = box.open(body, `call ${time}`);
+  if (!opened) return void response.writeHead(401).end("not sealed with the shared secret\n");
+  const call = decodeCall(opened.toString("utf8"));
+  const outcome = call.call === "render" ? await door.render(call.request) : await door.refs(call.repo);
+  const nonce = body.subarray(0, 12).toString("hex");
+  response.writeHead(200, { "content-type": "application/octet-stream" }).end(box.seal(JSON.stringify(outcome), `answer ${nonce}`));
+}
+
+async function read(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_CALL_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,79 @@
+import type { Secret } from "../../base/secret.ts";
+import { matchGlob } from "./glob.ts";
+import { highest, resolveRevision } from "./revision.ts";
+import { gitAccess, normaliseUrl, redactUrl } from "./url.ts";
+
+test.each(["https://git.example/a.git", "http://127.0.0.1:8080/a.git", "ssh://git@git.example:22/a.git", "git@github.com:org/repo.git"])(
+  "accepts %s",
+  (url) => {
+    expect(gitAccess({ url })).toMatchObject({ kind: "done", value: { url } });
+  },
+);
+test.each([
+  "--upload-pack=touch /tmp/x",
+  "ext::sh -c id",
+  "file:///etc/passwd",
+  "/etc",
+  "https://a b/c",
+  "https://git.example/a\n--x",
+  "git://git.example/a",
+  "fd::17",
+  "-oProxyCommand=x:y",
+  "git@-oProxyCommand=x:y",
+  "",
+])("refuses %j", (url) => {
+  expect(gitAccess({ url })).toMatchObject({ kind: "stop", reason: "RepositoryUrlRefused" });
+});
+test("credentials are taken out of the address", () => {
+  const got = gitAccess({ url: "https://ana:p%40ss@git.example/a.git" });
+  expect(got).toMatchObject({ kind: "done", value: { url: "https://git.example/a.git", username: "ana" } });
+  expect(got.kind === "done" && (got.value.password as Secret).reveal()).toBe("p@ss");
+  expect(redactUrl("fatal: https://ana:canary@git.example/a?token=canary")).toBe("fatal: https://***@git.example/a?token=***");
+});
+test.each([
+  ["https://GitHub.com/Org/Repo.git/", "https://github.com/Org/Repo"],
+  ["git@github.com:org/repo.git", "ssh://git@github.com/org/repo"],
+  ["ssh://git@github.com/org/repo.git", "ssh://git@github.com/org/repo"],
+  ["https://ana@github.com/org/repo", "https://github.com/org/repo"],
+])("%s is the same as %s", (given, want) => {
+  expect(normaliseUrl(given)).toBe(want);
+});
+
+const refs = {
+  head: "a".repeat(40),
+  branches: { main: "a".repeat(40), dev: "b".repeat(40) },
+  tags: { "v1.2.3": "c".repeat(40), "v1.3.0": "d".repeat(40), "v2.0.0-rc.1": "e".repeat(40) },
+};
+test.each([
+  [undefined, "a"],
+  ["HEAD", "a"],
+  ["dev", "b"],
+  ["refs/heads/dev", "b"],
+  ["v1.2.3", "c"],
+  ["1.x", "d"],
+  ["~1.2", "c"],
+  [">=2.0.0-0", "e"],
+  ["bbbbbbb", "b"],
+  ["f".repeat(40), "f"],
+])("revision %s", (target, want) => {
+  expect(resolveRevision(refs, target, "u")).toMatchObject({ kind: "done", value: want.repeat(40) });
+});
+test.each(["nope", "constructor", "__proto__", "9.x", "ccccccd"])("revision %s does not exist", (target) => {
+  expect(resolveRevision(refs, target, "u")).toMatchObject({ kind: "stop", reason: "RevisionNotFound" });
+});
+test("a range ignores prereleases unless it names one", () => {
+  expect(highest(">=1.0.0", Object.keys(refs.tags))).toBe("v1.3.0");
+});
+
+test.each([
+  ["*.yaml", "a.yaml", true],
+  ["sub/*", "sub/deep/x.yaml", true],
+  ["{a,b}.yaml", "b.yaml", true],
+  ["{a,b}.yaml", "c.yaml", false],
+  ["{*.json,values*}", "values-prod.yaml", true],
+  ["[a-c]?.yaml", "bx.yaml", true],
+  ["[!a].yaml", "a.yaml", false],
+  ["*a*a*a*a*a*a*a*a*b", "a".repeat(5_000), false],
+])("glob %s on %s", (pattern, text, want) => {
+  expect(matchGlob(pattern, text)).toBe(want);
+});
