@@ -1,12 +1,34 @@
 import { type Logger, pino } from "pino";
 
 /** Members whose values never reach the log, wherever they stand in a logged object, down to three levels. */
-const SECRET = ["authorization", "cookie", "token", "session", "key", "password", "credentials", "sealedCredentials", "privateKey", "adminKey", "connectionString", "DATABASE_URL"];
+const SECRET = [
+  "authorization",
+  "cookie",
+  "token",
+  "session",
+  "key",
+  "password",
+  "credentials",
+  "sealedCredentials",
+  "privateKey",
+  "adminKey",
+  "connectionString",
+  "DATABASE_URL",
+];
 
 /** Structured logs on standard error, one JSON object a line. */
 export function makeLogger(level: string, destination: { write(line: string): void } = process.stderr): Logger {
   const paths = SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
-  return pino({ level, base: { program: "server" }, timestamp: pino.stdTimeFunctions.isoTime, redact: { paths, censor: "[secret]" }, serializers: { err: errorOf } }, destination);
+  return pino(
+    {
+      level,
+      base: { program: "server" },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths, censor: "[secret]" },
+      serializers: { err: errorOf },
+    },
+    destination,
+  );
 }
 
 /** An error without its other members: database errors carry the parameters of their statement. */

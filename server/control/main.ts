@@ -7,8 +7,8 @@ import { makeMetrics } from "./api/metrics.ts";
 import type { Services } from "./api/services.ts";
 import { makeLogger, redact } from "./log.ts";
 import { readSettings, type Settings } from "./settings.ts";
-import { openStore } from "./store/store.ts";
 import type { Database } from "./store/sql.ts";
+import { openStore } from "./store/store.ts";
 import { startSweeper } from "./sweeper.ts";
 
 const VERSION = "0.1.0";
@@ -79,7 +79,10 @@ async function open(settings: Settings, onError: (error: Error) => void): Promis
 function listen(server: Server, { host, port }: Settings): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const what = error.code === "EADDRINUSE" ? `port ${port} on ${host} is taken; set OUTPOST_LISTEN to another` : `cannot listen on ${host}:${port}: ${error.message}`;
+      const what =
+        error.code === "EADDRINUSE"
+          ? `port ${port} on ${host} is taken; set OUTPOST_LISTEN to another`
+          : `cannot listen on ${host}:${port}: ${error.message}`;
       reject(new Error(what));
     });
     server.listen(port, host, () => {
@@ -90,7 +93,13 @@ function listen(server: Server, { host, port }: Settings): Promise<string> {
 }
 
 /** Polls and watches end at once and come back elsewhere; other requests finish; then connections and store are closed. */
-async function shutDown(server: Server, stopping: AbortController, stopSweeper: () => Promise<void>, store: Database, log: Services["log"]): Promise<void> {
+async function shutDown(
+  server: Server,
+  stopping: AbortController,
+  stopSweeper: () => Promise<void>,
+  store: Database,
+  log: Services["log"],
+): Promise<void> {
   log.info("stopping");
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   stopping.abort();

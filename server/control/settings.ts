@@ -20,9 +20,11 @@ export class SettingsError extends Error {}
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const { host, port } = readListen(env.OUTPOST_LISTEN || "127.0.0.1:8080");
   const publicUrl = env.OUTPOST_PUBLIC_URL?.replace(/\/+$/, "");
-  if (publicUrl && !/^https?:\/\/[^\s@]+$/.test(publicUrl)) throw new SettingsError("OUTPOST_PUBLIC_URL must be an http:// or https:// address without credentials");
+  if (publicUrl && !/^https?:\/\/[^\s@]+$/.test(publicUrl))
+    throw new SettingsError("OUTPOST_PUBLIC_URL must be an http:// or https:// address without credentials");
   const logLevel = env.OUTPOST_LOG_LEVEL || "info";
-  if (!["debug", "info", "warn", "error", "silent"].includes(logLevel)) throw new SettingsError("OUTPOST_LOG_LEVEL must be debug, info, warn, error or silent");
+  if (!["debug", "info", "warn", "error", "silent"].includes(logLevel))
+    throw new SettingsError("OUTPOST_LOG_LEVEL must be debug, info, warn, error or silent");
   return {
     host,
     port,
@@ -40,7 +42,8 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
 export function readListen(text: string): { host: string; port: number } {
   const found = /^(?:(\[[0-9a-fA-F:]+\]|[^:\s]*):)?([0-9]{1,5})$/.exec(text);
   const port = Number(found?.[2]);
-  if (!found || port > 65_535) throw new SettingsError(`OUTPOST_LISTEN must be host:port, as 127.0.0.1:8080; it is ${JSON.stringify(text)}`);
+  if (!found || port > 65_535)
+    throw new SettingsError(`OUTPOST_LISTEN must be host:port, as 127.0.0.1:8080; it is ${JSON.stringify(text)}`);
   const host = found[1]?.replace(/^\[|\]$/g, "");
   return { host: host === undefined ? "127.0.0.1" : host || "0.0.0.0", port };
 }

@@ -44,7 +44,9 @@ async function trimAll({ db }: Services): Promise<void> {
   await db.query("delete from nonces where expires_at < outpost_now()");
   await db.query("delete from sessions where expires_at < outpost_now()");
   // A replica of a delegate that is gone for an hour does not come back: the next one makes its own identity.
-  await db.query("delete from workers w where kind = 'delegate' and not connected and coalesce(last_seen_at, enrolled_at) < outpost_now() - interval '1 hour'");
+  await db.query(
+    "delete from workers w where kind = 'delegate' and not connected and coalesce(last_seen_at, enrolled_at) < outpost_now() - interval '1 hour'",
+  );
   // Questions to agents are nobody's history.
   await db.query("delete from tasks where agent_uid is not null and ended_at < outpost_now() - interval '10 minutes'");
   await db.query("delete from attempts a where not exists (select 1 from tasks t where t.account = a.account and t.id = a.task)");

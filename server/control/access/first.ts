@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { insertKey, countAccountAdmins } from "../store/keys.ts";
+import { countAccountAdmins, insertKey } from "../store/keys.ts";
 import type { Database } from "../store/sql.ts";
 import { ensureAccount } from "../store/store.ts";
 import { hashCredential, isApiKey, makeApiKey } from "./apikey.ts";
@@ -21,9 +21,15 @@ export async function firstStart(db: Database, dir: string, preset: string | und
   await ensureAccount(db, FIRST_ACCOUNT);
   if (preset !== undefined) {
     if (!isApiKey(preset) || !preset.startsWith(`opk_${FIRST_ACCOUNT}_`))
-      throw new Error(`OUTPOST_ADMIN_KEY must have the form opk_${FIRST_ACCOUNT}_<43 characters of base64url>, as: opk_${FIRST_ACCOUNT}_$(head -c 32 /dev/urandom | basenc --base64url | tr -d =)`);
+      throw new Error(
+        `OUTPOST_ADMIN_KEY must have the form opk_${FIRST_ACCOUNT}_<43 characters of base64url>, as: opk_${FIRST_ACCOUNT}_$(head -c 32 /dev/urandom | basenc --base64url | tr -d =)`,
+      );
     // A new preset takes the place of the one before.
-    await db.query("delete from api_keys where account = $1 and org = '' and project = '' and id = $2 and hash <> $3", [FIRST_ACCOUNT, KEY_ID, hashCredential(preset)]);
+    await db.query("delete from api_keys where account = $1 and org = '' and project = '' and id = $2 and hash <> $3", [
+      FIRST_ACCOUNT,
+      KEY_ID,
+      hashCredential(preset),
+    ]);
     await add(db, preset);
     return { path: undefined };
   }

@@ -2,9 +2,9 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, ran
 import { canonical } from "../../base/canonical.ts";
 import { ed25519Signer, makeEd25519 } from "../../base/ed25519.ts";
 import { Secret } from "../../base/secret.ts";
-import { writing } from "../store/writer.ts";
 import { serviceKey } from "../store/servicekeys.ts";
 import type { Database } from "../store/sql.ts";
+import { writing } from "../store/writer.ts";
 
 /** How long a worker may take to sign the nonce it was given. */
 export const NONCE_SECONDS = 60;

@@ -11,7 +11,11 @@ const types = new Map<string, { answers: string[]; body: string | undefined; req
 for (const [path, methods] of Object.entries<Json>(paths)) {
   for (const [method, op] of Object.entries<Json>(methods)) {
     const answers = Object.values<Json>(op.responses).flatMap((r) => Object.keys(r.content ?? {}));
-    types.set(`${method.toUpperCase()} ${path}`, { answers: [...new Set(answers)], body: Object.keys(op.requestBody?.content ?? {})[0], required: op.requestBody?.required ?? false });
+    types.set(`${method.toUpperCase()} ${path}`, {
+      answers: [...new Set(answers)],
+      body: Object.keys(op.requestBody?.content ?? {})[0],
+      required: op.requestBody?.required ?? false,
+    });
   }
 }
 
@@ -30,7 +34,8 @@ export function checkAccept(req: IncomingMessage, row: OperationRow): void {
   );
   const { answers } = typesOf(row);
   const offered = answers.length > 0 ? answers : ["application/json"];
-  const fits = (type: string) => wanted.some((w) => !refused.has(w) && (w === "*/*" || w === type || (w.endsWith("/*") && type.startsWith(w.slice(0, -1)))));
+  const fits = (type: string) =>
+    wanted.some((w) => !refused.has(w) && (w === "*/*" || w === type || (w.endsWith("/*") && type.startsWith(w.slice(0, -1)))));
   if (!offered.some(fits)) throw new Problem("not_acceptable", `This operation answers with ${offered.join(" or ")}.`);
 }
 
@@ -46,12 +51,13 @@ export function checkContentType(req: IncomingMessage, row: OperationRow, hasBod
     if (body && !hasBody) req.headers["content-type"] = body;
     return;
   }
-  const type = given?.split(";")[0]!.trim().toLowerCase();
+  const type = given?.split(";")[0]?.trim().toLowerCase();
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(given ?? "")?.[1]?.toLowerCase();
   if (type !== body || (charset !== undefined && charset !== "utf-8"))
     throw new Problem("unsupported_media_type", `Send the body as \`Content-Type: ${body}\`, in UTF-8.`);
   const encoding = req.headers["content-encoding"];
-  if (encoding !== undefined && encoding.toLowerCase() !== "identity") throw new Problem("unsupported_media_type", "Compressed bodies are not taken. Leave out Content-Encoding.");
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity")
+    throw new Problem("unsupported_media_type", "Compressed bodies are not taken. Leave out Content-Encoding.");
   req.headers["content-type"] = body;
 }
 

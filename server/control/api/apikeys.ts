@@ -26,8 +26,17 @@ export const createApiKey =
     const text = makeApiKey(call.scope.account);
     return write(s, call, async (w) => {
       await checkScopeExists(w, call.scope);
-      const row = await insertKey(w, { ...call.scope, id, role, hash: hashCredential(text.reveal()), expiresInSeconds: expiresIn === undefined ? undefined : seconds(expiresIn) });
-      if (!row) throw new Problem("already_exists", "There is a key with this id in this scope. Choose another id, or delete that key.", { pointer: "/id" });
+      const row = await insertKey(w, {
+        ...call.scope,
+        id,
+        role,
+        hash: hashCredential(text.reveal()),
+        expiresInSeconds: expiresIn === undefined ? undefined : seconds(expiresIn),
+      });
+      if (!row)
+        throw new Problem("already_exists", "There is a key with this id in this scope. Choose another id, or delete that key.", {
+          pointer: "/id",
+        });
       return { status: 201 as const, body: { ...view(row), key: text.reveal() }, headers: { "Cache-Control": "no-store" } };
     });
   };
@@ -46,7 +55,8 @@ export const deleteApiKey =
       const gone = await deleteKey(w, call.scope, call.params.id);
       if (!gone) throw notFound();
       // Nobody could ever make a key again.
-      if ((await countAccountAdmins(w, w.account)) === 0) throw new Problem("conflict", "This is the last admin key of the account. Create another one first.");
+      if ((await countAccountAdmins(w, w.account)) === 0)
+        throw new Problem("conflict", "This is the last admin key of the account. Create another one first.");
       w.notify(w.account, "keys");
       return { status: 204 as const };
     });

@@ -36,7 +36,16 @@ interface State {
   counted?: boolean;
 }
 
-const WAITS = new Set(["watch", "exchange", "getTaskLogs", "getApplicationDiff", "getApplicationManifests", "getRepositoryRefs", "testRepository", "testCluster"]);
+const WAITS = new Set([
+  "watch",
+  "exchange",
+  "getTaskLogs",
+  "getApplicationDiff",
+  "getApplicationManifests",
+  "getRepositoryRefs",
+  "testRepository",
+  "testCluster",
+]);
 
 /**
  * The HTTP server: route → who is it → body within limits → does it fit the contract → may they → do it. Every refusal on the way is
@@ -66,7 +75,8 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     state(res).route = route;
     checkAccept(req, route.row);
     if (!WAITS.has(route.operation) && route.row.access !== "public") {
-      if (inFlight >= maxInFlight) throw new Problem("too_many_requests", "The service is busy. Try again in a moment.", { retryAfterSeconds: 1 });
+      if (inFlight >= maxInFlight)
+        throw new Problem("too_many_requests", "The service is busy. Try again in a moment.", { retryAfterSeconds: 1 });
       inFlight++;
       state(res).counted = true;
       res.on("close", () => {
@@ -76,32 +86,36 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     next();
   });
 
-  app.use(step(async (req, res) => {
-    const { access } = state(res).route!.row;
-    if (access === "public") return;
-    const caller = await authenticate(s.db, req.headers.authorization);
-    state(res).caller = caller;
-    const fits = caller && (access === "worker") === (caller.kind === "worker");
-    if (!fits) throw unauthenticated(access === "worker");
-  }));
+  app.use(
+    step(async (req, res) => {
+      const { access } = state(res).route!.row;
+      if (access === "public") return;
+      const caller = await authenticate(s.db, req.headers.authorization);
+      state(res).caller = caller;
+      const fits = caller && (access === "worker") === (caller.kind === "worker");
+      if (!fits) throw unauthenticated(access === "worker");
+    }),
+  );
 
-  app.use(step(async (req, res) => {
-    const { operation, row } = state(res).route!;
-    const { takes, required } = takesBody(row);
-    const given = hasBody(req);
-    if (!takes) {
-      checkContentType(req, row, false);
-      // A body that nobody asked for is not read; the connection cannot be used again.
-      if (given) res.setHeader("Connection", "close");
-      return;
-    }
-    checkContentType(req, row, given);
-    req.body = given ? await readBody(req, operation) : undefined;
-    if (req.body === undefined) {
-      if (required) throw new Problem("invalid_json", "The operation needs a JSON body.");
-      req.body = {};
-    }
-  }));
+  app.use(
+    step(async (req, res) => {
+      const { operation, row } = state(res).route!;
+      const { takes, required } = takesBody(row);
+      const given = hasBody(req);
+      if (!takes) {
+        checkContentType(req, row, false);
+        // A body that nobody asked for is not read; the connection cannot be used again.
+        if (given) res.setHeader("Connection", "close");
+        return;
+      }
+      checkContentType(req, row, given);
+      req.body = given ? await readBody(req, operation) : undefined;
+      if (req.body === undefined) {
+        if (required) throw new Problem("invalid_json", "The operation needs a JSON body.");
+        req.body = {};
+      }
+    }),
+  );
 
   app.use(
     OpenApiValidator.middleware({
@@ -124,7 +138,11 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     const decision = decide(row.access, actorOf(caller), scope);
     if (decision === "unauthenticated") throw unauthenticated(row.access === "worker");
     if (decision === "hidden") throw Object.assign(notFound(), { denied: true });
-    if (decision === "forbidden") throw new Problem("forbidden", `This operation needs the role ${row.access} in this scope; the key has ${caller?.kind === "key" ? caller.key.role : "none"}.`);
+    if (decision === "forbidden")
+      throw new Problem(
+        "forbidden",
+        `This operation needs the role ${row.access} in this scope; the key has ${caller?.kind === "key" ? caller.key.role : "none"}.`,
+      );
     const gone = new AbortController();
     res.on("close", () => gone.abort());
     const text = (name: string) => req.headers[name] as string | undefined;
@@ -133,7 +151,12 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
       params: route!.params,
       query,
       body: req.body,
-      headers: { ifMatch: text("if-match"), ifNoneMatch: text("if-none-match"), idempotencyKey: text("idempotency-key"), lastEventId: text("last-event-id") },
+      headers: {
+        ifMatch: text("if-match"),
+        ifNoneMatch: text("if-none-match"),
+        idempotencyKey: text("idempotency-key"),
+        lastEventId: text("last-event-id"),
+      },
       caller,
       scope,
       requestId: id,
@@ -171,7 +194,9 @@ function step(work: (req: Request, res: Response) => Promise<void>) {
 function unauthenticated(worker: boolean): Problem {
   return worker
     ? new Problem("session_expired", "There is no such session (any more). Open one with the worker's key.")
-    : new Problem("unauthenticated", "Give a valid API key: `Authorization: Bearer opk_…`. It may have been revoked or have expired.", { headers: { "WWW-Authenticate": "Bearer" } });
+    : new Problem("unauthenticated", "Give a valid API key: `Authorization: Bearer opk_…`. It may have been revoked or have expired.", {
+        headers: { "WWW-Authenticate": "Bearer" },
+      });
 }
 
 async function send(res: Response, reply: AnyReply): Promise<void> {
@@ -207,7 +232,8 @@ async function fail(s: Services, error: unknown, req: Request, res: Response, st
 }
 
 async function auditFailure(s: Services, problem: Problem, req: Request, { route, caller, scope, id }: State): Promise<void> {
-  const denied = problem.code === "forbidden" || problem.code === "unauthenticated" || problem.code === "session_expired" || "denied" in problem;
+  const denied =
+    problem.code === "forbidden" || problem.code === "unauthenticated" || problem.code === "session_expired" || "denied" in problem;
   if (denied) s.metrics.denied.inc({ code: problem.code });
   // Without a valid credential nobody's trail is written to: else anyone could fill it.
   if (!route || !caller || (!denied && (route.row.method === "GET" || caller.kind === "worker")) || problem.status >= 500) return;

@@ -11,7 +11,12 @@ import type { Handler } from "./typed.ts";
 
 type Asking = { params: { id: string }; scope: Scope; signal: AbortSignal };
 
-async function ask(s: Services, call: Asking, collection: "repositories" | "clusters", kind: "repository.refs" | "repository.test" | "cluster.test"): Promise<TaskRow> {
+async function ask(
+  s: Services,
+  call: Asking,
+  collection: "repositories" | "clusters",
+  kind: "repository.refs" | "repository.test" | "cluster.test",
+): Promise<TaskRow> {
   const object = await findObject(s.db, collection, call.scope, call.params.id);
   const agent = await requireAgentOf(s.db, object);
   return askAgent(s.db, agent, { kind, params: await questionParams(s.db, object) }, call.signal);
@@ -20,7 +25,12 @@ async function ask(s: Services, call: Asking, collection: "repositories" | "clus
 /** A connection that does not work is an answer, not a problem. */
 function toConnection(task: TaskRow): Schemas["Connection"] {
   if (task.state === "Succeeded" && validateConnection(task.outputs)) return task.outputs;
-  return { state: "Failed", reason: task.reason ?? task.state, message: task.message ?? "The agent could not try the connection.", checkedAt: new Date().toISOString() };
+  return {
+    state: "Failed",
+    reason: task.reason ?? task.state,
+    message: task.message ?? "The agent could not try the connection.",
+    checkedAt: new Date().toISOString(),
+  };
 }
 
 export const testRepository =
@@ -35,7 +45,9 @@ export const getRepositoryRefs =
   (s: Services): Handler<"getRepositoryRefs"> =>
   async (call) => {
     const task = await ask(s, call, "repositories", "repository.refs");
-    if (task.state !== "Succeeded") throw new Problem("agent_refused", task.message ?? `The agent could not read the repository: ${task.reason ?? task.state}.`);
-    if (!validateRefs(task.outputs)) throw new Problem("agent_refused", "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.");
+    if (task.state !== "Succeeded")
+      throw new Problem("agent_refused", task.message ?? `The agent could not read the repository: ${task.reason ?? task.state}.`);
+    if (!validateRefs(task.outputs))
+      throw new Problem("agent_refused", "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.");
     return { status: 200, body: task.outputs };
   };

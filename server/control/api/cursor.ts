@@ -10,7 +10,7 @@ export function writeCursor(parts: readonly (string | number)[]): string {
 export function readCursor(text: string, types: readonly ("string" | "number")[]): (string | number)[] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
-    const fits = Array.isArray(parts) && parts.length === types.length && parts.every((part, i) => fit(part, types[i]!));
+    const fits = Array.isArray(parts) && parts.length === types.length && parts.every((part, i) => fitsType(part, types[i]!));
     if (fits) return parts as (string | number)[];
   } catch {
     // Falls through to the same answer.
@@ -18,7 +18,7 @@ export function readCursor(text: string, types: readonly ("string" | "number")[]
   throw new Problem("invalid_request", "`cursor` is not one that a page of this list gave as `nextCursor`.");
 }
 
-function fit(part: unknown, type: "string" | "number"): boolean {
+function fitsType(part: unknown, type: "string" | "number"): boolean {
   if (type === "number") return Number.isSafeInteger(part);
   return typeof part === "string" && part.length <= 200 && !unfitText(part);
 }

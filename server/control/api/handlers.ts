@@ -1,5 +1,12 @@
-import { createDelegateToken, createAgentToken, listAgentTokens, listDelegateTokens, revokeAgentToken, revokeDelegateToken } from "./agents/tokens.ts";
 import { renderAgentManifest, renderAgentValues, renderDelegateManifest } from "./agents/install.ts";
+import {
+  createAgentToken,
+  createDelegateToken,
+  listAgentTokens,
+  listDelegateTokens,
+  revokeAgentToken,
+  revokeDelegateToken,
+} from "./agents/tokens.ts";
 import { createApiKey, deleteApiKey, listApiKeys } from "./apikeys.ts";
 import { refreshApplication, syncApplication } from "./applications/actions.ts";
 import { getApplicationDiff, getApplicationHistory, getApplicationManifests } from "./applications/read.ts";

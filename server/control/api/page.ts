@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 
-const STYLE = "body{font:16px/1.5 system-ui,sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem;color:#1b1f24;background:#fff}code,pre{font:14px/1.5 ui-monospace,monospace;background:#f3f4f6;border-radius:6px}code{padding:.1em .3em}pre{padding:1rem;overflow:auto}";
+const STYLE =
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem;color:#1b1f24;background:#fff}code,pre{font:14px/1.5 ui-monospace,monospace;background:#f3f4f6;border-radius:6px}code{padding:.1em .3em}pre{padding:1rem;overflow:auto}";
 
 /** The page a browser finds: what this is and how to sign in. Text only, no script, nothing from elsewhere. */
 export function sendPage(res: ServerResponse, origin: string): void {

@@ -18,7 +18,10 @@ const patterns = compile();
 function compile(): Pattern[] {
   const found = new Map<string, Pattern>();
   for (const [operation, row] of Object.entries(operations) as [OperationId, OperationRow][]) {
-    const pattern = found.get(row.path) ?? { regexp: new RegExp(`^${row.path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`), byMethod: new Map() };
+    const pattern = found.get(row.path) ?? {
+      regexp: new RegExp(`^${row.path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
+      byMethod: new Map(),
+    };
     pattern.byMethod.set(row.method, { operation, row });
     found.set(row.path, pattern);
   }
@@ -39,7 +42,13 @@ export function findRoute(method: string, path: string): Route {
   const pattern = patterns.find((p) => p.regexp.test(path));
   if (!pattern) throw new Problem("not_found", "The service has no such path. See /v1 operations in its OpenAPI document.");
   const found = pattern.byMethod.get(method);
-  if (found) return { ...found, params: Object.fromEntries(Object.entries(pattern.regexp.exec(path)?.groups ?? {}).map(([name, part]) => [name, decodeURIComponent(part)])) };
+  if (found)
+    return {
+      ...found,
+      params: Object.fromEntries(
+        Object.entries(pattern.regexp.exec(path)?.groups ?? {}).map(([name, part]) => [name, decodeURIComponent(part)]),
+      ),
+    };
   const allow = [...pattern.byMethod.keys()].sort().join(", ");
   throw new Problem("method_not_allowed", `The path knows ${allow}.`, { headers: { Allow: allow } });
 }

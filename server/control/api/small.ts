@@ -41,7 +41,12 @@ export const getHealth = (): Handler<"getHealth"> => async () => ({ status: 200,
 export const getReadiness =
   (s: Services): Handler<"getReadiness"> =>
   async () => {
-    const answers = s.stopping.aborted ? false : await s.db.query("select 1").then(() => true, () => false);
+    const answers = s.stopping.aborted
+      ? false
+      : await s.db.query("select 1").then(
+          () => true,
+          () => false,
+        );
     return answers ? { status: 200, text: "ready\n", type: "text/plain" } : { status: 503, text: "not ready\n", type: "text/plain" };
   };
 

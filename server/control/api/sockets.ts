@@ -1,6 +1,6 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { randomUUID } from "node:crypto";
 import { Problem } from "../domain/problem.ts";
 
 /** Answers as a Problem what Node's parser refuses before there is a request. */
@@ -14,11 +14,17 @@ export function answerBrokenRequests(server: Server): void {
     write(socket, problemFor(error));
   });
   // Without these listeners Node closes the connection with no word, or answers outside the contract.
-  server.on("connect", (_req, socket: Duplex) => write(socket, new Problem("method_not_allowed", "This is no proxy.", { headers: { Allow: "GET" } })));
+  server.on("connect", (_req, socket: Duplex) =>
+    write(socket, new Problem("method_not_allowed", "This is no proxy.", { headers: { Allow: "GET" } })),
+  );
   server.on("checkExpectation", (_req: IncomingMessage, res) => {
     const problem = new Problem("invalid_request", "The Expect header has something else than 100-continue.");
     const body = JSON.stringify(problem.body(randomUUID()));
-    res.writeHead(problem.status, { "Content-Type": "application/problem+json", "Content-Length": Buffer.byteLength(body), Connection: "close" });
+    res.writeHead(problem.status, {
+      "Content-Type": "application/problem+json",
+      "Content-Length": Buffer.byteLength(body),
+      Connection: "close",
+    });
     res.end(body);
   });
 }

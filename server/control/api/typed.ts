@@ -4,8 +4,14 @@ import type { operations } from "../../../openapi/contract/types.ts";
 import type { Caller } from "../access/authenticate.ts";
 import type { Scope } from "../domain/scope.ts";
 
-type Params<Op extends OperationId, In extends "path" | "query"> = operations[Op]["parameters"] extends { [K in In]?: infer P } ? NonNullable<P> : Record<never, never>;
-type BodyOf<Op extends OperationId> = operations[Op] extends { requestBody?: infer R } ? (NonNullable<R> extends { content: infer C } ? C[keyof C] : undefined) : undefined;
+type Params<Op extends OperationId, In extends "path" | "query"> = operations[Op]["parameters"] extends { [K in In]?: infer P }
+  ? NonNullable<P>
+  : Record<never, never>;
+type BodyOf<Op extends OperationId> = operations[Op] extends { requestBody?: infer R }
+  ? NonNullable<R> extends { content: infer C }
+    ? C[keyof C]
+    : undefined
+  : undefined;
 
 /** Header fields of an answer. */
 export type Headers = Record<string, string>;
@@ -21,7 +27,8 @@ type ReplyFor<Status, Response> = Response extends { content: { "application/jso
 type Responses<Op extends OperationId> = operations[Op]["responses"];
 
 /** The answers that the contract allows for an operation; problems are thrown. */
-export type Reply<Op extends OperationId> = { [S in keyof Responses<Op> & number]: ReplyFor<S, Responses<Op>[S]> }[keyof Responses<Op> & number];
+export type Reply<Op extends OperationId> = { [S in keyof Responses<Op> & number]: ReplyFor<S, Responses<Op>[S]> }[keyof Responses<Op> &
+  number];
 
 /** One request, validated: what a handler may know of it. */
 export interface Call<Op extends OperationId> {
@@ -30,7 +37,12 @@ export interface Call<Op extends OperationId> {
   query: Params<Op, "query">;
   /** `{}` when an optional body was left out. */
   body: BodyOf<Op>;
-  headers: { ifMatch?: string | undefined; ifNoneMatch?: string | undefined; idempotencyKey?: string | undefined; lastEventId?: string | undefined };
+  headers: {
+    ifMatch?: string | undefined;
+    ifNoneMatch?: string | undefined;
+    idempotencyKey?: string | undefined;
+    lastEventId?: string | undefined;
+  };
   caller: Caller | undefined;
   /** The account and the `org` and `project` of the query. */
   scope: Scope;
@@ -48,5 +60,16 @@ export type Handler<Op extends OperationId> = (call: Call<Op>) => Promise<Reply<
 export type Handlers = { [Op in OperationId]: Handler<Op> };
 
 /** What code that serves every operation knows of a call. */
-export type AnyCall = Omit<Call<OperationId>, "params" | "query" | "body"> & { params: Record<string, string>; query: Record<string, any>; body: any };
-export type AnyReply = { status: number; headers?: Headers; body?: unknown; text?: string; type?: string; stream?: (res: ServerResponse) => Promise<void> };
+export type AnyCall = Omit<Call<OperationId>, "params" | "query" | "body"> & {
+  params: Record<string, string>;
+  query: Record<string, any>;
+  body: any;
+};
+export type AnyReply = {
+  status: number;
+  headers?: Headers;
+  body?: unknown;
+  text?: string;
+  type?: string;
+  stream?: (res: ServerResponse) => Promise<void>;
+};

@@ -6,10 +6,10 @@ import { Problem } from "../domain/problem.ts";
 import { contains, type Scope } from "../domain/scope.ts";
 import { type Event, eventsAfter, logBounds } from "../store/events.ts";
 import { listObjects, tryFindObject, view } from "../store/objects.ts";
+import { checkScopeExists } from "./nouns/find.ts";
 import type { Services } from "./services.ts";
 import type { Call, Reply } from "./typed.ts";
 import { Waiter } from "./waiter.ts";
-import { checkScopeExists } from "./nouns/find.ts";
 
 // A revoked key is noticed within CHECK; proxies cut what is silent, so BEAT is shorter than any usual limit.
 const CHECK_MS = 3_000;
@@ -33,12 +33,19 @@ export async function watch(s: Services, call: Call<"watch">): Promise<Reply<"wa
     if (!Number.isSafeInteger(from)) throw new Problem("invalid_request", "`since` and Last-Event-ID are versions: whole numbers.");
     const { version, trimmed } = await logBounds(s.db, call.scope.account);
     // A version from the future belongs to a store that was replaced by a backup: what the client knows may never have been.
-    if (from < trimmed || from > version) throw new Problem("watch_expired", "The version is not in the log any more. List again, or watch without `since`.");
+    if (from < trimmed || from > version)
+      throw new Problem("watch_expired", "The version is not in the log any more. List again, or watch without `since`.");
   }
   return { status: 200, stream: (res) => follow(s, call, collection, from, res) };
 }
 
-async function follow(s: Services, call: Call<"watch">, collection: Collection, from: number | undefined, res: ServerResponse): Promise<void> {
+async function follow(
+  s: Services,
+  call: Call<"watch">,
+  collection: Collection,
+  from: number | undefined,
+  res: ServerResponse,
+): Promise<void> {
   const out = new Stream(res);
   const ends = Date.now() + (call.query.timeoutSeconds ?? 600) * 1_000;
   const waiter = new Waiter(s.db, call.scope.account, ["events", "keys"]);
@@ -55,12 +62,17 @@ async function follow(s: Services, call: Call<"watch">, collection: Collection, 
         checked = Date.now();
       }
       const batch = await eventsAfter(s.db, call.scope.account, position, BATCH);
-      const { trimmed } = batch.length === 0 || batch[0]!.version > position + 1 ? await logBounds(s.db, call.scope.account) : { trimmed: 0 };
+      const { trimmed } =
+        batch.length === 0 || batch[0]!.version > position + 1 ? await logBounds(s.db, call.scope.account) : { trimmed: 0 };
       if (position < trimmed) return;
       for (const event of batch) {
         position = event.version;
         if (event.collection !== collection || !wanted(call, collection, event)) continue;
-        await out.event(position, event.object ? "put" : "delete", event.object ?? { id: event.id, ...(event.org ? { org: event.org } : {}), ...(event.project ? { project: event.project } : {}) });
+        await out.event(
+          position,
+          event.object ? "put" : "delete",
+          event.object ?? { id: event.id, ...(event.org ? { org: event.org } : {}), ...(event.project ? { project: event.project } : {}) },
+        );
         told = position;
         spoken = Date.now();
       }
@@ -97,7 +109,12 @@ async function snapshot(s: Services, call: Call<"watch">, collection: Collection
   } else {
     let after: [string, string, string] | undefined;
     for (;;) {
-      const page = await listObjects(s.db, collection, call.scope, { inherited, limit: PAGE, after, filter: id === undefined ? [] : [{ path: ["id"], value: id }] });
+      const page = await listObjects(s.db, collection, call.scope, {
+        inherited,
+        limit: PAGE,
+        after,
+        filter: id === undefined ? [] : [{ path: ["id"], value: id }],
+      });
       for (const object of page) await out.event(0, "put", view(object));
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;
@@ -128,6 +145,8 @@ class Stream {
   async #write(text: string): Promise<void> {
     if (this.#res.destroyed || this.#res.write(text)) return;
     const stalled = AbortSignal.timeout(STALL_MS);
-    await Promise.race([once(this.#res, "drain", { signal: stalled }), once(this.#res, "close", { signal: stalled })]).catch(() => this.#res.destroy());
+    await Promise.race([once(this.#res, "drain", { signal: stalled }), once(this.#res, "close", { signal: stalled })]).catch(() =>
+      this.#res.destroy(),
+    );
   }
 }

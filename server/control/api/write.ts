@@ -9,7 +9,12 @@ import type { Services } from "./services.ts";
 import type { AnyReply, Call } from "./typed.ts";
 
 /** The part of a call that a write needs, whatever its operation. */
-export type WriteCall = Pick<Call<"createTask">, "headers" | "caller" | "scope" | "requestId" | "address"> & { operation: string; params: object; query: object; body: unknown };
+export type WriteCall = Pick<Call<"createTask">, "headers" | "caller" | "scope" | "requestId" | "address"> & {
+  operation: string;
+  params: object;
+  query: object;
+  body: unknown;
+};
 
 /**
  * Carries out a write: effect, event, delivery, audit line and the answer kept for the idempotency key, all in one transaction.
@@ -23,7 +28,10 @@ export async function write<R extends AnyReply>(s: Services, call: WriteCall, wo
     const seen = await claimKey(w, w.account, name, digest({ params: call.params, query: call.query, body: call.body }));
     if (seen) {
       if (seen.body_hash !== digest({ params: call.params, query: call.query, body: call.body }))
-        throw new Problem("idempotency_mismatch", "This Idempotency-Key came with another request within the last 24 hours. Use a new key for a new request.");
+        throw new Problem(
+          "idempotency_mismatch",
+          "This Idempotency-Key came with another request within the last 24 hours. Use a new key for a new request.",
+        );
       return JSON.parse(s.signer.decrypt(key, seen.answer)) as R;
     }
     const reply = await audited(w, call, await work(w));
@@ -34,7 +42,17 @@ export async function write<R extends AnyReply>(s: Services, call: WriteCall, wo
 
 async function audited<R>(w: Writer, call: WriteCall, reply: R): Promise<R> {
   const { account, org, project } = call.scope;
-  await addAudit(w, { account, org, project, actor: nameOf(call.caller), address: call.address, operation: call.operation, target: targetOf(call), outcome: "accepted", request: call.requestId });
+  await addAudit(w, {
+    account,
+    org,
+    project,
+    actor: nameOf(call.caller),
+    address: call.address,
+    operation: call.operation,
+    target: targetOf(call),
+    outcome: "accepted",
+    request: call.requestId,
+  });
   return reply;
 }
 

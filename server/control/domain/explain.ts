@@ -33,5 +33,8 @@ export function whyNot(worker: Candidate, task: Wanted): string | undefined {
 
 /** One line for each worker that did not take a queued task. */
 export function explain(workers: readonly Candidate[], task: Wanted): { worker: string; reason: string }[] {
-  return workers.map((worker) => ({ worker: `${worker.id}/${worker.instance}`, reason: whyNot(worker, task) ?? "Eligible: it can take it when it asks next" }));
+  return workers.map((worker) => ({
+    worker: `${worker.id}/${worker.instance}`,
+    reason: whyNot(worker, task) ?? "Eligible: it can take it when it asks next",
+  }));
 }

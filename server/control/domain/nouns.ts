@@ -1,7 +1,7 @@
 import document from "../../../openapi/contract/openapi.json" with { type: "json" };
 import type { components } from "../../../openapi/contract/types.ts";
-import * as validators from "../../../openapi/contract/validators.js";
 import type { Fault } from "../../../openapi/contract/validators.js";
+import * as validators from "../../../openapi/contract/validators.js";
 import type { Level } from "./scope.ts";
 
 export type Schemas = components["schemas"];

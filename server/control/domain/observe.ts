@@ -34,13 +34,24 @@ const OWN = ["delivery", "credentials", "reportedAt"] as const;
 export function observe(noun: Noun, generation: number, before: Status, standing: Standing, report: Report, now: Date): Observed {
   const { revision, op } = standing;
   const reported = Math.min(report.generation ?? 0, revision);
-  const result: Observed = { status: { ...before }, ackedRevision: standing.ackedRevision, gone: false, credentialsArrived: false, ignored: [] };
+  const result: Observed = {
+    status: { ...before },
+    ackedRevision: standing.ackedRevision,
+    gone: false,
+    credentialsArrived: false,
+    ignored: [],
+  };
   const upToDate = reported === revision;
   if (report.outcome === "deleted") {
     result.gone = op === "delete" && upToDate;
     // Removed by hand while it should be there: nothing is held any more, so it is sent again.
     result.ackedRevision = op === "delete" ? (upToDate ? revision : standing.ackedRevision) : 0;
-    if (op === "put") result.status.delivery = { state: "Pending", reason: "RemovedByHand", message: "The object was removed in the agent's namespace; it is sent again." };
+    if (op === "put")
+      result.status.delivery = {
+        state: "Pending",
+        reason: "RemovedByHand",
+        message: "The object was removed in the agent's namespace; it is sent again.",
+      };
     return result;
   }
   if (report.outcome) result.ackedRevision = Math.max(standing.ackedRevision, reported);
@@ -52,7 +63,11 @@ export function observe(noun: Noun, generation: number, before: Status, standing
   }
   if (report.outcome === "refused" && upToDate) {
     const state = op === "delete" ? "Deleting" : "Refused";
-    result.status.delivery = { state, ...(report.reason ? { reason: report.reason } : {}), ...(report.message ? { message: report.message } : {}) };
+    result.status.delivery = {
+      state,
+      ...(report.reason ? { reason: report.reason } : {}),
+      ...(report.message ? { message: report.message } : {}),
+    };
   }
   if (report.status) takeStatus(noun, generation, standing, report, result, now);
   return result;
@@ -66,7 +81,12 @@ function takeStatus(noun: Noun, generation: number, standing: Standing, report: 
   const seen = clean.observedGeneration as number | undefined;
   const observed = seen !== undefined && seen >= standing.specRevision ? generation : result.status.observedGeneration;
   const own = Object.fromEntries([...OWN].map((field) => [field, result.status[field]]));
-  result.status = definedOnly({ ...clean, ...own, observedGeneration: observed, ...(noun.collection === "applications" ? { reportedAt: now.toISOString() } : {}) });
+  result.status = definedOnly({
+    ...clean,
+    ...own,
+    observedGeneration: observed,
+    ...(noun.collection === "applications" ? { reportedAt: now.toISOString() } : {}),
+  });
 }
 
 /** The part of a reported status that fits the contract: a faulty field is left out, the others count. */

@@ -47,4 +47,5 @@ export class Problem extends Error {
 }
 
 /** The one answer for what is not there and for what the caller may not see: nobody can tell the two apart. */
-export const notFound = () => new Problem("not_found", "There is nothing here, or this credential may not see it. Check the id, org and project.");
+export const notFound = () =>
+  new Problem("not_found", "There is nothing here, or this credential may not see it. Check the id, org and project.");

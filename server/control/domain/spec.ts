@@ -1,4 +1,4 @@
-import { parse } from "yaml";
+import { parseDocument } from "yaml";
 import { canonical } from "../../base/canonical.ts";
 import { escapePointer } from "../../base/json.ts";
 import { deref, type Noun } from "./nouns.ts";
@@ -48,8 +48,12 @@ function checkApplication(spec: Spec): void {
   const refs = new Set<string>();
   for (const [source, at] of sourcesOf(spec)) {
     if (!source.repository === !source.repoUrl)
-      throw invalid(source.repository ? `${at}/repoUrl` : `${at}/repository`, "Give exactly one of `repository` (a registered one) and `repoUrl`.");
-    if (source.chart && source.path) throw invalid(`${at}/path`, "A `chart` comes from a Helm repository, which has no paths: leave out `path` or `chart`.");
+      throw invalid(
+        source.repository ? `${at}/repoUrl` : `${at}/repository`,
+        "Give exactly one of `repository` (a registered one) and `repoUrl`.",
+      );
+    if (source.chart && source.path)
+      throw invalid(`${at}/path`, "A `chart` comes from a Helm repository, which has no paths: leave out `path` or `chart`.");
     if (source.ref !== undefined) {
       if (refs.has(source.ref)) throw invalid(`${at}/ref`, "Another source has this `ref` already.");
       refs.add(source.ref);
@@ -66,12 +70,15 @@ export function sourcesOf(spec: Spec): [Spec, string][] {
 
 function checkValues(text: string | undefined, pointer: string): void {
   if (!text) return;
+  const document = parseDocument(text, { logLevel: "silent" });
+  const [fault] = document.errors;
+  // The first line of the parser's message names the place without quoting the text, which may hold a secret.
+  if (fault) throw invalid(pointer, `Not YAML: ${fault.message.split("\n")[0]?.slice(0, 200)}`);
   let value: unknown;
   try {
-    value = parse(text, { maxAliasCount: 100, logLevel: "silent" });
-  } catch (error) {
-    // The first line of the parser's message names the place without quoting the text, which may hold a secret.
-    throw invalid(pointer, `Not YAML: ${(error as Error).message.split("\n")[0]?.slice(0, 200)}`);
+    value = document.toJS({ maxAliasCount: 100 });
+  } catch {
+    throw invalid(pointer, "The YAML has aliases that do not resolve, or too many of them.");
   }
   if (value !== null && (typeof value !== "object" || Array.isArray(value))) throw invalid(pointer, "Helm values must be a YAML mapping.");
 }
@@ -80,7 +87,9 @@ function checkValues(text: string | undefined, pointer: string): void {
 export function checkImmutable(noun: Noun, before: Spec, after: Spec): void {
   for (const field of noun.immutable) {
     if (canonical(before[field]) === canonical(after[field])) continue;
-    throw new Problem("immutable_field", `\`${field}\` cannot change. Delete the object and create it again with the new value.`, { pointer: `/spec/${field}` });
+    throw new Problem("immutable_field", `\`${field}\` cannot change. Delete the object and create it again with the new value.`, {
+      pointer: `/spec/${field}`,
+    });
   }
 }
 

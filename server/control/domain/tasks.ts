@@ -25,7 +25,12 @@ export interface Transition {
   message?: string;
 }
 
-const RESULTS: Record<Schemas["TaskResult"]["outcome"], TaskState> = { succeeded: "Succeeded", failed: "Failed", cancelled: "Cancelled", timedOut: "TimedOut" };
+const RESULTS: Record<Schemas["TaskResult"]["outcome"], TaskState> = {
+  succeeded: "Succeeded",
+  failed: "Failed",
+  cancelled: "Cancelled",
+  timedOut: "TimedOut",
+};
 
 /** The only place that decides a task's next state; undefined means that the event does not apply in this state. */
 export function transition(state: TaskState, event: TaskEvent): Transition | undefined {
@@ -50,9 +55,15 @@ export function transition(state: TaskState, event: TaskEvent): Transition | und
 }
 
 function expire(event: Extract<TaskEvent, { type: "expire" }>): Transition {
-  if (event.cancelRequested) return { state: "Cancelled", reason: "WorkerLost", message: "Its worker was lost after the task was cancelled." };
+  if (event.cancelRequested)
+    return { state: "Cancelled", reason: "WorkerLost", message: "Its worker was lost after the task was cancelled." };
   if (!event.idempotent)
-    return { state: "Unknown", reason: "WorkerLost", message: "Its worker was lost while it ran. It may have had effects, so it is not run again; look at them and create it anew if that is right." };
+    return {
+      state: "Unknown",
+      reason: "WorkerLost",
+      message:
+        "Its worker was lost while it ran. It may have had effects, so it is not run again; look at them and create it anew if that is right.",
+    };
   if (event.attempt >= event.maxAttempts)
     return { state: "Failed", reason: "AttemptsExhausted", message: `Its worker was lost in each of ${event.attempt} attempts.` };
   return { state: "Queued", reason: "WorkerLost", message: "Its worker was lost; another attempt follows." };

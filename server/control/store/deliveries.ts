@@ -77,11 +77,10 @@ export async function deliverToUsersOf(w: Writer, uid: string): Promise<void> {
 
 /** Puts a sync or refresh beside the object; the newest of each kind counts. */
 export async function deliverAction(w: Writer, uid: string, action: Record<string, unknown>): Promise<void> {
-  const rows = await w.query("update deliveries set revision = revision + 1, action = coalesce(action, '{}'::jsonb) || $3::jsonb where account = $1 and uid = $2 returning agent_uid", [
-    w.account,
-    uid,
-    JSON.stringify(action),
-  ]);
+  const rows = await w.query(
+    "update deliveries set revision = revision + 1, action = coalesce(action, '{}'::jsonb) || $3::jsonb where account = $1 and uid = $2 returning agent_uid",
+    [w.account, uid, JSON.stringify(action)],
+  );
   for (const { agent_uid } of rows) w.notify(w.account, agentTopic(agent_uid));
 }
 
@@ -132,7 +131,12 @@ export async function takeDue(tx: Tx, account: string, agentUid: string, session
  * Takes the agent's word for what it holds. What it lacks is sent again; what it holds and should not is left alone. When it holds
  * something newer than we know (the store was restored from a backup), we count on from there, or it would refuse us as outdated.
  */
-export async function setKnown(tx: Tx, account: string, agentUid: string, known: readonly { uid: string; generation: number }[]): Promise<void> {
+export async function setKnown(
+  tx: Tx,
+  account: string,
+  agentUid: string,
+  known: readonly { uid: string; generation: number }[],
+): Promise<void> {
   await tx.query(
     `update deliveries d set
        acked_revision = coalesce(k.generation, 0), sent_session = null,
@@ -145,10 +149,14 @@ export async function setKnown(tx: Tx, account: string, agentUid: string, known:
 }
 
 /** Stores what a report has changed. Credentials that arrived are forgotten here. */
-export async function saveReported(w: Writer, d: Delivery, change: { ackedRevision: number; credentialsArrived: boolean; session: string; reportedRevision: number }): Promise<void> {
+export async function saveReported(
+  w: Writer,
+  d: Delivery,
+  change: { ackedRevision: number; credentialsArrived: boolean; session: string; reportedRevision: number },
+): Promise<void> {
   await w.query(
-    `update deliveries set acked_revision = $3, sealed = case when $4 then null else sealed end, reported_session = $5, reported_revision = $6,
-       sent_session = case when $3 = 0 then null else sent_session end
+    `update deliveries set acked_revision = $3::bigint, sealed = case when $4 then null else sealed end, reported_session = $5, reported_revision = $6,
+       sent_session = case when $3::bigint = 0 then null else sent_session end
      where account = $1 and uid = $2`,
     [d.account, d.uid, change.ackedRevision, change.credentialsArrived, change.session, change.reportedRevision],
   );
@@ -156,6 +164,9 @@ export async function saveReported(w: Writer, d: Delivery, change: { ackedRevisi
 
 /** Forgets credentials that are sealed to a key which the agent no longer has. */
 export async function dropSealed(w: Writer, agentUid: string): Promise<string[]> {
-  const rows = await w.query("update deliveries set sealed = null where account = $1 and agent_uid = $2 and sealed is not null returning uid", [w.account, agentUid]);
+  const rows = await w.query(
+    "update deliveries set sealed = null where account = $1 and agent_uid = $2 and sealed is not null returning uid",
+    [w.account, agentUid],
+  );
   return rows.map((r) => r.uid);
 }

@@ -29,7 +29,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   }
   const wakers = new Wakers();
   // PGlite gives bigint as number when it is safe, else as BigInt; versions and fences are always safe.
-  const rows = async <R extends Row>(on: Pick<PGlite, "query">, text: string, params: unknown[] = []) => (await on.query<R>(text, params)).rows;
+  const rows = async <R extends Row>(on: Pick<PGlite, "query">, text: string, params: unknown[] = []) =>
+    (await on.query<R>(text, params)).rows;
   return {
     kind: "embedded",
     query: (text, params) => rows(db, text, params),
@@ -70,7 +71,10 @@ export async function dumpTemplate(migrate: (db: Database) => Promise<unknown>):
   await migrate({
     kind: "embedded",
     query,
-    transaction: (work) => db.transaction((inner) => work({ query: async (text, params) => (await inner.query(text, params)).rows as never, notify: () => {} })) as never,
+    transaction: (work) =>
+      db.transaction((inner) =>
+        work({ query: async (text, params) => (await inner.query(text, params)).rows as never, notify: () => {} }),
+      ) as never,
     listen: () => () => {},
     close: async () => {},
   });

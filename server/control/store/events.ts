@@ -18,8 +18,18 @@ export async function logBounds(sql: Sql, account: string): Promise<{ version: n
 
 /** The next events after a version, in order, of all collections: the reader filters, and so always knows how far it has come. */
 export async function eventsAfter(sql: Sql, account: string, version: number, limit: number): Promise<Event[]> {
-  const rows = await sql.query("select version, collection, org, project, id, object from events where account = $1 and version > $2 order by version limit $3", [account, version, limit]);
-  return rows.map((r: Row) => ({ version: Number(r.version), collection: r.collection, org: r.org, project: r.project, id: r.id, object: r.object ?? undefined }));
+  const rows = await sql.query(
+    "select version, collection, org, project, id, object from events where account = $1 and version > $2 order by version limit $3",
+    [account, version, limit],
+  );
+  return rows.map((r: Row) => ({
+    version: Number(r.version),
+    collection: r.collection,
+    org: r.org,
+    project: r.project,
+    id: r.id,
+    object: r.object ?? undefined,
+  }));
 }
 
 /** Forgets events that are both older than `maxAgeSeconds` and not among the newest `keep`. Who wants to resume from before is told to list again. */

@@ -5,7 +5,10 @@ import type { Row, Sql } from "./sql.ts";
  * then is shown what was stored; so an effect and its stored answer appear together, also across a kill.
  */
 export async function claimKey(sql: Sql, account: string, key: string, bodyHash: string): Promise<Row | undefined> {
-  const claimed = await sql.query("insert into idempotency (account, key, body_hash, created_at) values ($1, $2, $3, outpost_now()) on conflict do nothing returning key", [account, key, bodyHash]);
+  const claimed = await sql.query(
+    "insert into idempotency (account, key, body_hash, created_at) values ($1, $2, $3, outpost_now()) on conflict do nothing returning key",
+    [account, key, bodyHash],
+  );
   if (claimed.length > 0) return undefined;
   const [row] = await sql.query("select body_hash, status, answer from idempotency where account = $1 and key = $2", [account, key]);
   return row;

@@ -11,15 +11,29 @@ export interface ApiKeyRow extends Scope {
   expiresAt: Date | undefined;
 }
 
-const toKey = (r: Row): ApiKeyRow => ({ account: r.account, org: r.org, project: r.project, id: r.id, role: r.role, createdAt: r.created_at, expiresAt: r.expires_at ?? undefined });
+const toKey = (r: Row): ApiKeyRow => ({
+  account: r.account,
+  org: r.org,
+  project: r.project,
+  id: r.id,
+  role: r.role,
+  createdAt: r.created_at,
+  expiresAt: r.expires_at ?? undefined,
+});
 
 export async function tryFindKeyByHash(sql: Sql, account: string, hash: string): Promise<ApiKeyRow | undefined> {
-  const rows = await sql.query("select * from api_keys where account = $1 and hash = $2 and (expires_at is null or expires_at > outpost_now())", [account, hash]);
+  const rows = await sql.query(
+    "select * from api_keys where account = $1 and hash = $2 and (expires_at is null or expires_at > outpost_now())",
+    [account, hash],
+  );
   return rows[0] && toKey(rows[0]);
 }
 
 /** Adds a key; undefined when its id is taken. */
-export async function insertKey(sql: Sql, key: Scope & { id: string; role: Role; hash: string; expiresInSeconds?: number | undefined }): Promise<ApiKeyRow | undefined> {
+export async function insertKey(
+  sql: Sql,
+  key: Scope & { id: string; role: Role; hash: string; expiresInSeconds?: number | undefined },
+): Promise<ApiKeyRow | undefined> {
   const rows = await sql.query(
     `insert into api_keys (account, org, project, id, role, hash, created_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, outpost_now(), outpost_now() + make_interval(secs => $7)) on conflict (account, org, project, id) do nothing returning *`,
@@ -29,17 +43,31 @@ export async function insertKey(sql: Sql, key: Scope & { id: string; role: Role;
 }
 
 export async function listKeys(sql: Sql, scope: Scope): Promise<ApiKeyRow[]> {
-  return (await sql.query("select * from api_keys where account = $1 and org = $2 and project = $3 order by id", [scope.account, scope.org, scope.project])).map(toKey);
+  return (
+    await sql.query("select * from api_keys where account = $1 and org = $2 and project = $3 order by id", [
+      scope.account,
+      scope.org,
+      scope.project,
+    ])
+  ).map(toKey);
 }
 
 export async function deleteKey(sql: Sql, scope: Scope, id: string): Promise<ApiKeyRow | undefined> {
-  const rows = await sql.query("delete from api_keys where account = $1 and org = $2 and project = $3 and id = $4 returning *", [scope.account, scope.org, scope.project, id]);
+  const rows = await sql.query("delete from api_keys where account = $1 and org = $2 and project = $3 and id = $4 returning *", [
+    scope.account,
+    scope.org,
+    scope.project,
+    id,
+  ]);
   return rows[0] && toKey(rows[0]);
 }
 
 /** Keys that can administer the whole account and do not expire by themselves. */
 export async function countAccountAdmins(sql: Sql, account: string): Promise<number> {
-  const [row] = await sql.query("select count(*)::int n from api_keys where account = $1 and org = '' and role = 'admin' and (expires_at is null or expires_at > outpost_now())", [account]);
+  const [row] = await sql.query(
+    "select count(*)::int n from api_keys where account = $1 and org = '' and role = 'admin' and (expires_at is null or expires_at > outpost_now())",
+    [account],
+  );
   return row?.n ?? 0;
 }
 

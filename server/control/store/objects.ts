@@ -18,7 +18,8 @@ export interface Stored extends Scope {
   status: Record<string, any>;
 }
 
-const COLUMNS = "account, collection, org, project, id, uid, generation, version, created_at, updated_at, deletion_requested_at, spec, status";
+const COLUMNS =
+  "account, collection, org, project, id, uid, generation, version, created_at, updated_at, deletion_requested_at, spec, status";
 
 export function toStored(row: Row): Stored {
   return {
@@ -56,13 +57,10 @@ export function view(o: Stored): Record<string, unknown> {
 }
 
 export async function tryFindObject(sql: Sql, collection: Collection, scope: Scope, id: string): Promise<Stored | undefined> {
-  const rows = await sql.query(`select ${COLUMNS} from objects where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5`, [
-    scope.account,
-    collection,
-    scope.org,
-    scope.project,
-    id,
-  ]);
+  const rows = await sql.query(
+    `select ${COLUMNS} from objects where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5`,
+    [scope.account, collection, scope.org, scope.project, id],
+  );
   return rows[0] && toStored(rows[0]);
 }
 
@@ -90,7 +88,10 @@ export async function listObjects(sql: Sql, collection: Collection, scope: Scope
     const [head, ...rest] = path;
     where.push(head === "id" ? `id = ${bind(value)}` : `${head === "spec" ? "spec" : "status"} #>> ${bind(rest)}::text[] = ${bind(value)}`);
   }
-  const rows = await sql.query(`select ${COLUMNS} from objects where ${where.join(" and ")} order by org, project, id limit ${bind(options.limit)}`, params);
+  const rows = await sql.query(
+    `select ${COLUMNS} from objects where ${where.join(" and ")} order by org, project, id limit ${bind(options.limit)}`,
+    params,
+  );
   return rows.map(toStored);
 }
 
@@ -123,7 +124,18 @@ export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
   const rows = await w.query(
     `update objects set generation = $6, version = $7, updated_at = outpost_now(), deletion_requested_at = $8, spec = $9::jsonb, status = $10::jsonb
      where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5 returning ${COLUMNS}`,
-    [o.account, o.collection, o.org, o.project, o.id, o.generation, w.nextVersion(), o.deletionRequestedAt?.toISOString() ?? null, JSON.stringify(o.spec), JSON.stringify(o.status)],
+    [
+      o.account,
+      o.collection,
+      o.org,
+      o.project,
+      o.id,
+      o.generation,
+      w.nextVersion(),
+      o.deletionRequestedAt?.toISOString() ?? null,
+      JSON.stringify(o.spec),
+      JSON.stringify(o.status),
+    ],
   );
   const stored = toStored(rows[0]!);
   await addEvent(w, stored, view(stored));
@@ -132,7 +144,11 @@ export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
 
 /** Writes only the time of the latest report, which is not worth an event: a watcher would hear it from every agent all day. */
 export async function touchReport(w: Writer, o: Stored, reportedAt: string): Promise<void> {
-  await w.query("update objects set status = status || jsonb_build_object('reportedAt', $3::text) where account = $1 and uid = $2", [o.account, o.uid, reportedAt]);
+  await w.query("update objects set status = status || jsonb_build_object('reportedAt', $3::text) where account = $1 and uid = $2", [
+    o.account,
+    o.uid,
+    reportedAt,
+  ]);
 }
 
 /** Removes an object with everything that hangs on it, and adds its event. */
@@ -144,13 +160,8 @@ export async function removeObject(w: Writer, o: Stored): Promise<void> {
 }
 
 async function addEvent(w: Writer, o: Stored, object: Record<string, unknown> | undefined): Promise<void> {
-  await w.query("insert into events (account, version, at, collection, org, project, id, object) values ($1, $2, outpost_now(), $3, $4, $5, $6, $7::jsonb)", [
-    o.account,
-    o.version,
-    o.collection,
-    o.org,
-    o.project,
-    o.id,
-    object ? JSON.stringify(object) : null,
-  ]);
+  await w.query(
+    "insert into events (account, version, at, collection, org, project, id, object) values ($1, $2, outpost_now(), $3, $4, $5, $6, $7::jsonb)",
+    [o.account, o.version, o.collection, o.org, o.project, o.id, object ? JSON.stringify(object) : null],
+  );
 }

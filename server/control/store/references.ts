@@ -5,12 +5,10 @@ import type { Writer } from "./writer.ts";
 export async function setReferences(w: Writer, fromUid: string, references: readonly { pointer: string; toUid: string }[]): Promise<void> {
   await w.query("delete from object_references where account = $1 and from_uid = $2", [w.account, fromUid]);
   if (references.length === 0) return;
-  await w.query("insert into object_references (account, from_uid, pointer, to_uid) select $1, $2, r.pointer, r.to_uid from unnest($3::text[], $4::text[]) r(pointer, to_uid)", [
-    w.account,
-    fromUid,
-    references.map((r) => r.pointer),
-    references.map((r) => r.toUid),
-  ]);
+  await w.query(
+    "insert into object_references (account, from_uid, pointer, to_uid) select $1, $2, r.pointer, r.to_uid from unnest($3::text[], $4::text[]) r(pointer, to_uid)",
+    [w.account, fromUid, references.map((r) => r.pointer), references.map((r) => r.toUid)],
+  );
 }
 
 /** Some of the objects that refer to one, for a message that names them. */

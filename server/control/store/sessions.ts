@@ -45,6 +45,10 @@ export async function tryFindSession(sql: Sql, account: string, hash: string): P
 /** Contact: the worker lives. True when it counted as away until now. */
 export async function touchWorker(sql: Sql, s: SessionRow, draining?: boolean): Promise<boolean> {
   await sql.query("update sessions set last_seen_at = outpost_now() where account = $1 and hash = $2", [s.account, s.session]);
-  await sql.query("update workers set last_seen_at = outpost_now(), draining = coalesce($3, draining) where account = $1 and worker = $2", [s.account, s.worker, draining ?? null]);
+  await sql.query("update workers set last_seen_at = outpost_now(), draining = coalesce($3, draining) where account = $1 and worker = $2", [
+    s.account,
+    s.worker,
+    draining ?? null,
+  ]);
   return !s.connected;
 }

@@ -28,7 +28,10 @@ const toToken = (r: Row): TokenRow => ({
   expired: r.expired,
 });
 
-export async function insertToken(sql: Sql, t: { account: string; id: string; objectUid: string; publicKey: string; expiresInSeconds: number; maxUses: number }): Promise<TokenRow> {
+export async function insertToken(
+  sql: Sql,
+  t: { account: string; id: string; objectUid: string; publicKey: string; expiresInSeconds: number; maxUses: number },
+): Promise<TokenRow> {
   const rows = await sql.query(
     `insert into tokens (account, id, object_uid, public_key, created_at, expires_at, max_uses)
      values ($1, $2, $3, $4, outpost_now(), outpost_now() + make_interval(secs => $5), $6) returning *, false as expired`,
@@ -53,6 +56,9 @@ export async function countUse(sql: Sql, account: string, id: string): Promise<v
 
 /** False when there is no such token for this object. Revoking twice is fine. */
 export async function revokeToken(sql: Sql, account: string, objectUid: string, id: string): Promise<boolean> {
-  const rows = await sql.query("update tokens set revoked_at = coalesce(revoked_at, outpost_now()) where account = $1 and object_uid = $2 and id = $3 returning id", [account, objectUid, id]);
+  const rows = await sql.query(
+    "update tokens set revoked_at = coalesce(revoked_at, outpost_now()) where account = $1 and object_uid = $2 and id = $3 returning id",
+    [account, objectUid, id],
+  );
   return rows.length > 0;
 }

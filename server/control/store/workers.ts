@@ -45,13 +45,28 @@ export const toWorker = (r: Row): WorkerRow => ({
   lastSeenAt: r.last_seen_at ?? undefined,
 });
 
-export type NewWorker = Scope & Pick<WorkerRow, "worker" | "kind" | "objectUid" | "id" | "signKey" | "sealKey" | "instance" | "clusterUid" | "tokenId" | "version">;
+export type NewWorker = Scope &
+  Pick<WorkerRow, "worker" | "kind" | "objectUid" | "id" | "signKey" | "sealKey" | "instance" | "clusterUid" | "tokenId" | "version">;
 
 export async function insertWorker(sql: Sql, w: NewWorker): Promise<WorkerRow> {
   const rows = await sql.query(
     `insert into workers (account, org, project, worker, kind, object_uid, id, sign_key, seal_key, instance, cluster_uid, token_id, version, enrolled_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, outpost_now()) returning *`,
-    [w.account, w.org, w.project, w.worker, w.kind, w.objectUid, w.id, w.signKey, w.sealKey, w.instance, w.clusterUid ?? null, w.tokenId, w.version],
+    [
+      w.account,
+      w.org,
+      w.project,
+      w.worker,
+      w.kind,
+      w.objectUid,
+      w.id,
+      w.signKey,
+      w.sealKey,
+      w.instance,
+      w.clusterUid ?? null,
+      w.tokenId,
+      w.version,
+    ],
   );
   return toWorker(rows[0]!);
 }
@@ -63,7 +78,9 @@ export async function tryFindWorker(sql: Sql, account: string, worker: string): 
 
 export async function workersOf(sql: Sql, account: string, objectUids: readonly string[]): Promise<WorkerRow[]> {
   if (objectUids.length === 0) return [];
-  return (await sql.query("select * from workers where account = $1 and object_uid = any($2::text[]) order by worker", [account, [...objectUids]])).map(toWorker);
+  return (
+    await sql.query("select * from workers where account = $1 and object_uid = any($2::text[]) order by worker", [account, [...objectUids]])
+  ).map(toWorker);
 }
 
 /** Ends identities with their sessions: the agent or delegate is gone, or has enrolled anew. */

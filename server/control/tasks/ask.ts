@@ -18,10 +18,24 @@ export interface Question {
 /** Asks an agent and waits for its result. */
 export async function askAgent(db: Database, agent: Stored, question: Question, signal: AbortSignal, waitMs = ASK_MS): Promise<TaskRow> {
   if (!agent.status.enrolledAt) throw new Problem("agent_not_enrolled", `Agent \`${agent.id}\` has not enrolled yet. Install it first.`);
-  if (!agent.status.connected) throw new Problem("agent_disconnected", `Agent \`${agent.id}\` is not connected${agent.status.lastSeenAt ? `; it was last seen at ${agent.status.lastSeenAt}` : ""}. Look at its log.`);
+  if (!agent.status.connected)
+    throw new Problem(
+      "agent_disconnected",
+      `Agent \`${agent.id}\` is not connected${agent.status.lastSeenAt ? `; it was last seen at ${agent.status.lastSeenAt}` : ""}. Look at its log.`,
+    );
   const { account, org, project } = agent;
   const task = await db.transaction((tx) =>
-    createTaskRow(tx, { account, org, project, ...question, selectors: [], agentUid: agent.uid, timeoutSeconds: Math.ceil(waitMs / 1_000), maxAttempts: 2, idempotent: true }),
+    createTaskRow(tx, {
+      account,
+      org,
+      project,
+      ...question,
+      selectors: [],
+      agentUid: agent.uid,
+      timeoutSeconds: Math.ceil(waitMs / 1_000),
+      maxAttempts: 2,
+      idempotent: true,
+    }),
   );
   const ended = await waitForEnd(db, task, signal, waitMs);
   if (ended) return ended;
@@ -29,7 +43,10 @@ export async function askAgent(db: Database, agent: Stored, question: Question, 
     const left = await tryLockTask(tx, account, task.id);
     if (left) await settle(tx, left, { type: "cancel" });
   });
-  throw new Problem("agent_timeout", `Agent \`${agent.id}\` did not answer within ${Math.round(waitMs / 1_000)} s. Try again; if it stays so, look at the agent's log.`);
+  throw new Problem(
+    "agent_timeout",
+    `Agent \`${agent.id}\` did not answer within ${Math.round(waitMs / 1_000)} s. Try again; if it stays so, look at the agent's log.`,
+  );
 }
 
 async function waitForEnd(db: Database, task: TaskRow, signal: AbortSignal, waitMs: number): Promise<TaskRow | undefined> {

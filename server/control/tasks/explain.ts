@@ -28,5 +28,8 @@ export async function explainTask(sql: Sql, task: TaskRow, visible: Scope): Prom
     capacity: r.capacity,
     running: r.running,
   }));
-  return explain(workers.filter((w) => contains(w, task) || contains(visible, w)), task);
+  return explain(
+    workers.filter((w) => contains(w, task) || contains(visible, w)),
+    task,
+  );
 }

@@ -1,6 +1,6 @@
-import type { Row, Tx } from "../store/sql.ts";
-import type { SessionRow } from "../store/sessions.ts";
 import type { Schemas } from "../domain/nouns.ts";
+import type { SessionRow } from "../store/sessions.ts";
+import type { Row, Tx } from "../store/sql.ts";
 
 /** A lease ends this long after its last renewal, by the database's clock. */
 export const LEASE_SECONDS = 15;
@@ -43,7 +43,20 @@ export async function leaseTasks(tx: Tx, s: SessionRow, tags: readonly string[],
      tried as (
        insert into attempts (account, task, number, worker, started_at) select account, id, attempt, $12, outpost_now() from leased)
      select * from leased order by created_at, id`,
-    [s.account, s.kind, s.objectUid, s.org, s.project, [...tags], s.capabilities, instance, room, s.worker, s.session, `${s.id}/${s.sessionInstance}`],
+    [
+      s.account,
+      s.kind,
+      s.objectUid,
+      s.org,
+      s.project,
+      [...tags],
+      s.capabilities,
+      instance,
+      room,
+      s.worker,
+      s.session,
+      `${s.id}/${s.sessionInstance}`,
+    ],
   );
   for (const row of rows) tx.notify(s.account, `task:${row.id}`);
   return [...again, ...rows.map((row) => toWorkerTask(s, row))];
@@ -63,7 +76,15 @@ async function repeatLeases(tx: Tx, s: SessionRow): Promise<WorkerTask[]> {
 }
 
 function toWorkerTask(s: SessionRow, row: Row): WorkerTask {
-  return { worker: s.worker, task: row.id, kind: row.kind, params: row.params, fence: Number(row.fence), attempt: row.attempt, timeoutSeconds: row.timeout_seconds };
+  return {
+    worker: s.worker,
+    task: row.id,
+    kind: row.kind,
+    params: row.params,
+    fence: Number(row.fence),
+    attempt: row.attempt,
+    timeoutSeconds: row.timeout_seconds,
+  };
 }
 
 /** Renews the leases a worker says it has; the rest of them it has lost and must end. */
@@ -82,7 +103,12 @@ export async function renewLeases(tx: Tx, s: SessionRow, leases: readonly { task
 
 /** The worker's running tasks that somebody has cancelled. */
 export async function cancelledOf(tx: Tx, s: SessionRow): Promise<string[]> {
-  return (await tx.query("select id from tasks where account = $1 and lease_worker = $2 and state = 'Running' and cancel_requested_at is not null order by id", [s.account, s.worker])).map((r) => r.id);
+  return (
+    await tx.query(
+      "select id from tasks where account = $1 and lease_worker = $2 and state = 'Running' and cancel_requested_at is not null order by id",
+      [s.account, s.worker],
+    )
+  ).map((r) => r.id);
 }
 
 /** Remembers who lost a task, so that another gets the first chance. */

@@ -21,7 +21,9 @@ export async function appendLogs(tx: Tx, s: SessionRow, id: string, chunk: Chunk
   if (skip < 0 || skip >= chunk.lines.length) return have;
   const fresh = chunk.lines.slice(skip);
   const { kept, bytes, dropped } = fitting(fresh, MAX_LOG_BYTES - task.logBytes);
-  const rows = dropped ? [...kept, { text: `[the log is longer than ${MAX_LOG_BYTES} bytes; the rest is not kept]`, stream: "system" as const }] : kept;
+  const rows = dropped
+    ? [...kept, { text: `[the log is longer than ${MAX_LOG_BYTES} bytes; the rest is not kept]`, stream: "system" as const }]
+    : kept;
   // A log that is full already said so.
   const stored = task.logBytes >= MAX_LOG_BYTES ? [] : rows;
   await tx.query(
@@ -29,7 +31,12 @@ export async function appendLogs(tx: Tx, s: SessionRow, id: string, chunk: Chunk
      select $1, $2, $3 + l.n, l.stream, l.text, outpost_now() from unnest($4::text[], $5::text[]) with ordinality l(stream, text, n)`,
     [s.account, id, task.logLast, stored.map((l) => l.stream ?? "stdout"), stored.map((l) => l.text)],
   );
-  await tx.query("update tasks set log_last = log_last + $3, log_bytes = $4, lease_confirmed = true where account = $1 and id = $2", [s.account, id, fresh.length, dropped ? MAX_LOG_BYTES : task.logBytes + bytes]);
+  await tx.query("update tasks set log_last = log_last + $3, log_bytes = $4, lease_confirmed = true where account = $1 and id = $2", [
+    s.account,
+    id,
+    fresh.length,
+    dropped ? MAX_LOG_BYTES : task.logBytes + bytes,
+  ]);
   tx.notify(s.account, `task:${id}`);
   return have + fresh.length;
 }
@@ -48,7 +55,10 @@ const PAGE = 1_000;
 
 /** Lines after a number, and whether that was all there will ever be. */
 export async function readLogs(sql: Sql, task: TaskRow, after: number): Promise<Schemas["TaskLog"]> {
-  const rows = await sql.query("select seq, stream, text, at from task_logs where account = $1 and task = $2 and seq > $3 order by seq limit $4", [task.account, task.id, after, PAGE]);
+  const rows = await sql.query(
+    "select seq, stream, text, at from task_logs where account = $1 and task = $2 and seq > $3 order by seq limit $4",
+    [task.account, task.id, after, PAGE],
+  );
   const items = rows.map((r) => ({ seq: Number(r.seq), stream: r.stream, text: r.text, at: r.at.toISOString() }));
   const ended = ENDED.includes(task.state) && (task.logFinal === undefined || task.logLast >= task.logFinal);
   return { items, complete: ended && items.length < PAGE };

@@ -8,15 +8,27 @@ import { type Writer, writing } from "../store/writer.ts";
 export const AWAY_SECONDS = 15;
 
 /** Marks a worker as connected, and its agent or delegate with it; an event only when that is news. */
-export async function setConnected(w: Writer, object: Stored, worker: Pick<WorkerRow, "worker">, facts: Record<string, unknown> = {}): Promise<void> {
-  await w.query("update workers set connected = true, last_seen_at = outpost_now() where account = $1 and worker = $2", [w.account, worker.worker]);
+export async function setConnected(
+  w: Writer,
+  object: Stored,
+  worker: Pick<WorkerRow, "worker">,
+  facts: Record<string, unknown> = {},
+): Promise<void> {
+  await w.query("update workers set connected = true, last_seen_at = outpost_now() where account = $1 and worker = $2", [
+    w.account,
+    worker.worker,
+  ]);
   const status = { ...object.status, ...facts, connected: true };
-  if (canonical(status) !== canonical(object.status)) await updateObject(w, { ...object, status: { ...status, lastSeenAt: new Date().toISOString() } });
+  if (canonical(status) !== canonical(object.status))
+    await updateObject(w, { ...object, status: { ...status, lastSeenAt: new Date().toISOString() } });
 }
 
 /** Marks workers away that have been silent for too long, and what they are workers of when none is left. What they reported stays, with its age. */
 export async function markAway(db: Database, account: string): Promise<number> {
-  const silent = await db.query(`select 1 from workers where account = $1 and connected and last_seen_at < outpost_now() - make_interval(secs => ${AWAY_SECONDS}) limit 1`, [account]);
+  const silent = await db.query(
+    `select 1 from workers where account = $1 and connected and last_seen_at < outpost_now() - make_interval(secs => ${AWAY_SECONDS}) limit 1`,
+    [account],
+  );
   if (silent.length === 0) return 0;
   return writing(db, account, async (w) => {
     const away = await w.query(
@@ -27,7 +39,8 @@ export async function markAway(db: Database, account: string): Promise<number> {
       const left = await w.query("select 1 from workers where account = $1 and object_uid = $2 and connected limit 1", [account, uid]);
       const object = left.length === 0 ? await tryFindByUid(w, account, uid) : undefined;
       const seen = Math.max(...away.filter((r) => r.object_uid === uid).map((r) => Number(r.last_seen_at)));
-      if (object?.status.connected) await updateObject(w, { ...object, status: { ...object.status, connected: false, lastSeenAt: new Date(seen).toISOString() } });
+      if (object?.status.connected)
+        await updateObject(w, { ...object, status: { ...object.status, connected: false, lastSeenAt: new Date(seen).toISOString() } });
     }
     return away.length;
   });

@@ -77,10 +77,19 @@ export async function tryFindTask(sql: Sql, account: string, id: string): Promis
 }
 
 export async function attemptsOf(sql: Sql, account: string, tasks: readonly string[]): Promise<Map<string, Task["attempts"]>> {
-  const rows = await sql.query("select * from attempts where account = $1 and task = any($2::text[]) order by task, number", [account, [...tasks]]);
+  const rows = await sql.query("select * from attempts where account = $1 and task = any($2::text[]) order by task, number", [
+    account,
+    [...tasks],
+  ]);
   const found = new Map<string, Task["attempts"]>();
   for (const r of rows) {
-    const attempt = { number: r.number, worker: r.worker, startedAt: r.started_at.toISOString(), ...(r.ended_at ? { endedAt: r.ended_at.toISOString() } : {}), ...(r.reason ? { reason: r.reason } : {}) };
+    const attempt = {
+      number: r.number,
+      worker: r.worker,
+      startedAt: r.started_at.toISOString(),
+      ...(r.ended_at ? { endedAt: r.ended_at.toISOString() } : {}),
+      ...(r.reason ? { reason: r.reason } : {}),
+    };
     found.set(r.task, [...(found.get(r.task) ?? []), attempt]);
   }
   return found;

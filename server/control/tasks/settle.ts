@@ -1,6 +1,6 @@
 import { ENDED, type TaskEvent, transition } from "../domain/tasks.ts";
-import type { Tx } from "../store/sql.ts";
 import { agentTopic } from "../store/deliveries.ts";
+import type { Tx } from "../store/sql.ts";
 import { AVOID } from "./lease.ts";
 import type { TaskRow } from "./rows.ts";
 
@@ -26,10 +26,23 @@ export async function settle(tx: Tx, task: TaskRow, event: TaskEvent, with_: Set
        ended_at = case when $8 then outpost_now() end,
        cancel_requested_at = case when $9 then coalesce(cancel_requested_at, outpost_now()) else cancel_requested_at end
      where account = $1 and id = $2`,
-    [task.account, task.id, next.state, reason, message, with_.outputs ? JSON.stringify(with_.outputs) : null, with_.lastLog === undefined ? null : task.logBase + with_.lastLog, ended, event.type === "cancel"],
+    [
+      task.account,
+      task.id,
+      next.state,
+      reason,
+      message,
+      with_.outputs ? JSON.stringify(with_.outputs) : null,
+      with_.lastLog === undefined ? null : task.logBase + with_.lastLog,
+      ended,
+      event.type === "cancel",
+    ],
   );
   if (next.state !== "Running") {
-    await tx.query("update attempts set ended_at = outpost_now(), reason = $4 where account = $1 and task = $2 and number = $3 and ended_at is null", [task.account, task.id, task.attempt, reason]);
+    await tx.query(
+      "update attempts set ended_at = outpost_now(), reason = $4 where account = $1 and task = $2 and number = $3 and ended_at is null",
+      [task.account, task.id, task.attempt, reason],
+    );
     // The fence stays: whoever had the lease still carries this number, and the next lease is one higher.
     await tx.query(
       `update tasks set lease_worker = null, lease_instance = null, lease_session = null, lease_expires_at = null, deadline_at = null,

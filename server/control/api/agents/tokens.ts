@@ -17,7 +17,14 @@ const DEFAULT_SECONDS = { agents: 24 * 3_600, delegates: 365 * 24 * 3_600 };
 const MAX_SECONDS = 10 * 365 * 24 * 3_600;
 
 /** Makes a token; its text exists only in the answer. The service keeps the public half of its key. */
-export async function makeToken(s: Services, w: Writer, collection: Collection, scope: Scope, id: string, expiresIn?: string): Promise<{ row: TokenRow; text: string }> {
+export async function makeToken(
+  s: Services,
+  w: Writer,
+  collection: Collection,
+  scope: Scope,
+  id: string,
+  expiresIn?: string,
+): Promise<{ row: TokenRow; text: string }> {
   const object = await findObject(w, collection, scope, id);
   const { publicKey, seed } = makeEd25519();
   const row = await insertToken(w, {
@@ -34,12 +41,20 @@ export async function makeToken(s: Services, w: Writer, collection: Collection, 
 /** A duration of the contract in seconds, within what a date can hold. */
 export function seconds(duration: string): number {
   const value = (tryParseDuration(duration) ?? 0) / 1_000;
-  if (value < 1 || value > MAX_SECONDS) throw new Problem("invalid_field", "Use a duration between 1s and ten years, as `24h`.", { pointer: "/expiresIn" });
+  if (value < 1 || value > MAX_SECONDS)
+    throw new Problem("invalid_field", "Use a duration between 1s and ten years, as `24h`.", { pointer: "/expiresIn" });
   return value;
 }
 
 function view(t: TokenRow): Schemas["WorkerToken"] {
-  return { id: t.id, createdAt: t.createdAt.toISOString(), expiresAt: t.expiresAt.toISOString(), ...(t.revokedAt ? { revokedAt: t.revokedAt.toISOString() } : {}), uses: t.uses, maxUses: t.maxUses };
+  return {
+    id: t.id,
+    createdAt: t.createdAt.toISOString(),
+    expiresAt: t.expiresAt.toISOString(),
+    ...(t.revokedAt ? { revokedAt: t.revokedAt.toISOString() } : {}),
+    uses: t.uses,
+    maxUses: t.maxUses,
+  };
 }
 
 type CreateCall = WriteCall & { params: { id: string }; body?: Schemas["WorkerTokenRequest"] | undefined };

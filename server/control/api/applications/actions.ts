@@ -7,7 +7,7 @@ import type { Stored } from "../../store/objects.ts";
 import { findObject, show } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
-import { write, type WriteCall } from "../write.ts";
+import { type WriteCall, write } from "../write.ts";
 
 type Accepted = { status: 202; body: ObjectOf<"applications"> };
 
@@ -22,7 +22,11 @@ export const refreshApplication =
   (call) =>
     act(s, call, (id) => ({ refresh: { id, hard: call.body?.hard ?? false } }));
 
-async function act(s: Services, call: WriteCall & Pick<Call<"syncApplication">, "params" | "scope">, action: (id: string) => Record<string, unknown>): Promise<Accepted> {
+async function act(
+  s: Services,
+  call: WriteCall & Pick<Call<"syncApplication">, "params" | "scope">,
+  action: (id: string) => Record<string, unknown>,
+): Promise<Accepted> {
   return write(s, call, async (w) => {
     const app: Stored = await findObject(w, "applications", call.scope, call.params.id);
     if (app.deletionRequestedAt) throw new Problem("being_deleted", "The application is being deleted by its agent.");

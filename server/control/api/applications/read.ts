@@ -14,7 +14,16 @@ export const getApplicationDiff =
 
 export const getApplicationManifests =
   (s: Services): Handler<"getApplicationManifests"> =>
-  async (call) => ({ status: 200, body: await read(s, call, "application.manifests", validateManifests, call.query.revision === undefined ? {} : { revision: call.query.revision }) });
+  async (call) => ({
+    status: 200,
+    body: await read(
+      s,
+      call,
+      "application.manifests",
+      validateManifests,
+      call.query.revision === undefined ? {} : { revision: call.query.revision },
+    ),
+  });
 
 export const getApplicationHistory =
   (s: Services): Handler<"getApplicationHistory"> =>
@@ -23,11 +32,19 @@ export const getApplicationHistory =
     return { status: 200, body: { items: app.status.history ?? [] } };
   };
 
-async function read<T>(s: Services, call: Pick<Call<"getApplicationDiff">, "params" | "scope" | "signal">, kind: Question["kind"], fits: Check<T>, extra: Record<string, unknown>): Promise<T> {
+async function read<T>(
+  s: Services,
+  call: Pick<Call<"getApplicationDiff">, "params" | "scope" | "signal">,
+  kind: Question["kind"],
+  fits: Check<T>,
+  extra: Record<string, unknown>,
+): Promise<T> {
   const app = await findObject(s.db, "applications", call.scope, call.params.id);
   const agent = await requireAgentOf(s.db, app);
   const ended = await askAgent(s.db, agent, { kind, params: { ...(await questionParams(s.db, app)), ...extra } }, call.signal);
-  if (ended.state !== "Succeeded") throw new Problem("agent_refused", ended.message ?? `The agent could not do it: ${ended.reason ?? ended.state}.`);
-  if (!fits(ended.outputs)) throw new Problem("agent_refused", "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.");
+  if (ended.state !== "Succeeded")
+    throw new Problem("agent_refused", ended.message ?? `The agent could not do it: ${ended.reason ?? ended.state}.`);
+  if (!fits(ended.outputs))
+    throw new Problem("agent_refused", "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.");
   return ended.outputs;
 }

@@ -13,7 +13,10 @@ import type { Call } from "../typed.ts";
 import { write } from "../write.ts";
 import { checkLevel, findObject, show } from "./find.ts";
 
-type DeleteCall = Omit<Call<"deleteApplication">, "operation" | "query"> & { operation: string; query: { org?: string; force?: boolean; cascade?: "foreground" | "background" | "orphan" } };
+type DeleteCall = Omit<Call<"deleteApplication">, "operation" | "query"> & {
+  operation: string;
+  query: { org?: string; force?: boolean; cascade?: "foreground" | "background" | "orphan" };
+};
 type Gone = { status: 204 };
 type Going<C extends Collection> = { status: 202; body: ObjectOf<C>; headers: Record<string, string> };
 
@@ -64,9 +67,16 @@ async function removeOne(w: Writer, found: Stored, force: boolean, cascade: stri
 /** Its workers' sessions end with it, and its enrolment tokens are worth nothing any more. */
 async function removeIdentities(w: Writer, found: Stored): Promise<void> {
   const workers = await workersOf(w, w.account, [found.uid]);
-  await removeWorkers(w, w.account, workers.map((x) => x.worker));
+  await removeWorkers(
+    w,
+    w.account,
+    workers.map((x) => x.worker),
+  );
   await w.query("delete from tokens where account = $1 and object_uid = $2", [w.account, found.uid]);
-  await w.query("update tasks set state = 'Cancelled', reason = 'AgentDeleted', ended_at = outpost_now() where account = $1 and agent_uid = $2 and state in ('Queued', 'Running')", [w.account, found.uid]);
+  await w.query(
+    "update tasks set state = 'Cancelled', reason = 'AgentDeleted', ended_at = outpost_now() where account = $1 and agent_uid = $2 and state in ('Queued', 'Running')",
+    [w.account, found.uid],
+  );
   w.notify(w.account, "sessions");
 }
 
@@ -74,7 +84,12 @@ async function checkUnused(w: Writer, found: Stored): Promise<void> {
   const users = await usersOf(w, w.account, found.uid);
   if (users.length > 0) throw inUse("is referred to by", users);
   if (found.collection === "organizations" || found.collection === "projects") {
-    const inside = await inhabitantsOf(w, w.account, found.collection === "projects" ? found.org : found.id, found.collection === "projects" ? found.id : "");
+    const inside = await inhabitantsOf(
+      w,
+      w.account,
+      found.collection === "projects" ? found.org : found.id,
+      found.collection === "projects" ? found.id : "",
+    );
     if (inside.length > 0) throw inUse("still holds", inside);
   }
 }

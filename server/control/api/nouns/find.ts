@@ -15,7 +15,9 @@ export async function findObject(sql: Sql, collection: Collection, scope: Scope,
 export function checkLevel(collection: Collection, scope: Scope): void {
   const { scopes } = nouns[collection];
   if (scopes.includes(levelOf(scope))) return;
-  const want = scopes.includes("org") ? "`org` is needed: these objects live in an organisation" : "these objects live in the account; leave out `org` and `project`";
+  const want = scopes.includes("org")
+    ? "`org` is needed: these objects live in an organisation"
+    : "these objects live in the account; leave out `org` and `project`";
   throw new Problem("invalid_request", `Wrong scope: ${want}.`);
 }
 

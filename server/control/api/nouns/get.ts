@@ -6,7 +6,9 @@ import { checkLevel, findObject, show } from "./find.ts";
 import { withLiveStatus } from "./live.ts";
 
 type GetCall = Pick<Call<"getAgent">, "params" | "headers" | "scope">;
-type GetReply<C extends Collection> = { status: 200; body: ObjectOf<C>; headers: Record<string, string> } | { status: 304; headers: Record<string, string> };
+type GetReply<C extends Collection> =
+  | { status: 200; body: ObjectOf<C>; headers: Record<string, string> }
+  | { status: 304; headers: Record<string, string> };
 
 /** GET of one object of a collection. */
 export const getObject =

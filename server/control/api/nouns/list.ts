@@ -32,7 +32,10 @@ export function parseFilter(text: string | undefined): { path: string[]; value: 
     const at = term.indexOf("=");
     const field = term.slice(0, Math.max(at, 0)).trim();
     if (!/^(id|(spec|status)(\.[A-Za-z0-9]{1,64}){1,8})$/.test(field))
-      throw new Problem("invalid_request", "`filter` is a list of `field=value`, where a field is `id`, `spec.…` or `status.…`: `spec.agent=prod,status.sync.status=OutOfSync`.");
+      throw new Problem(
+        "invalid_request",
+        "`filter` is a list of `field=value`, where a field is `id`, `spec.…` or `status.…`: `spec.agent=prod,status.sync.status=OutOfSync`.",
+      );
     return { path: field.split("."), value: term.slice(at + 1) };
   });
 }

@@ -9,7 +9,11 @@ import { type WorkerRow, workersOf } from "../../store/workers.ts";
  */
 export async function withLiveStatus(sql: Sql, collection: Collection, objects: Stored[]): Promise<Stored[]> {
   if ((collection !== "agents" && collection !== "delegates") || objects.length === 0) return objects;
-  const workers = await workersOf(sql, objects[0]!.account, objects.map((o) => o.uid));
+  const workers = await workersOf(
+    sql,
+    objects[0]!.account,
+    objects.map((o) => o.uid),
+  );
   const running = collection === "delegates" ? await runningOf(sql, workers) : new Map<string, number>();
   return objects.map((o) => {
     const mine = workers.filter((w) => w.objectUid === o.uid);
@@ -34,9 +38,9 @@ function instance(w: WorkerRow, running: number) {
 
 async function runningOf(sql: Sql, workers: WorkerRow[]): Promise<Map<string, number>> {
   if (workers.length === 0) return new Map();
-  const rows = await sql.query("select lease_worker, count(*)::int n from tasks where account = $1 and state = 'Running' and lease_worker = any($2::text[]) group by 1", [
-    workers[0]!.account,
-    workers.map((w) => w.worker),
-  ]);
+  const rows = await sql.query(
+    "select lease_worker, count(*)::int n from tasks where account = $1 and state = 'Running' and lease_worker = any($2::text[]) group by 1",
+    [workers[0]!.account, workers.map((w) => w.worker)],
+  );
   return new Map(rows.map((r) => [r.lease_worker, r.n]));
 }

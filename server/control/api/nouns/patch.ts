@@ -20,7 +20,8 @@ export const patch =
       const existing = await findObject(w, collection, call.scope, call.params.id);
       checkIfMatch(call.headers.ifMatch, existing);
       const spec = mergePatch(existing.spec, call.body.spec);
-      if (spec === null || typeof spec !== "object" || Array.isArray(spec)) throw new Problem("invalid_request", "`spec` must be an object.", { pointer: "/spec" });
+      if (spec === null || typeof spec !== "object" || Array.isArray(spec))
+        throw new Problem("invalid_request", "`spec` must be an object.", { pointer: "/spec" });
       const saved = await save(w, collection, call.scope, call.params.id, existing, spec as Record<string, any>);
       return { status: 200, body: show<C>(saved), headers: { ETag: etag(saved) } };
     });

@@ -19,7 +19,11 @@ export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec)
     const place = resolveReference(reference, scope);
     const object = place && (await tryFindObject(sql, to, place.scope, place.id));
     if (!object || object.deletionRequestedAt)
-      throw new Problem("reference_not_found", `There is no ${to.replace(/ies$/, "y").replace(/s$/, "")} \`${reference}\` to refer to from this scope. Use \`id\` for the same scope, \`org.id\` or \`account.id\` for a scope above.`, { pointer });
+      throw new Problem(
+        "reference_not_found",
+        `There is no ${to.replace(/ies$/, "y").replace(/s$/, "")} \`${reference}\` to refer to from this scope. Use \`id\` for the same scope, \`org.id\` or \`account.id\` for a scope above.`,
+        { pointer },
+      );
     targets.push({ pointer, object, agentUid: await agentOf(sql, object) });
   }
   return targets;
@@ -27,7 +31,10 @@ export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec)
 
 async function agentOf(sql: Sql, object: Stored): Promise<string | undefined> {
   if (!nouns[object.collection].references.some((r) => r.path[0] === "agent")) return undefined;
-  const [row] = await sql.query("select to_uid from object_references where account = $1 and from_uid = $2 and pointer = '/spec/agent'", [object.account, object.uid]);
+  const [row] = await sql.query("select to_uid from object_references where account = $1 and from_uid = $2 and pointer = '/spec/agent'", [
+    object.account,
+    object.uid,
+  ]);
   return row?.to_uid;
 }
 
@@ -36,7 +43,10 @@ export function checkSameAgent(targets: readonly Target[]): void {
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
   for (const { pointer, agentUid, object } of targets) {
     if (agent && agentUid !== undefined && agentUid !== agent.uid)
-      throw invalid(pointer, `\`${object.id}\` is registered with another agent than this object. Register it with agent \`${agent.id}\` too, under another id.`);
+      throw invalid(
+        pointer,
+        `\`${object.id}\` is registered with another agent than this object. Register it with agent \`${agent.id}\` too, under another id.`,
+      );
   }
 }
 

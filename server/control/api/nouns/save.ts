@@ -14,9 +14,17 @@ import { type Envelope, sealFor } from "./seal.ts";
  * Stores a new or changed spec, as PUT and PATCH both do: check it alone, check it against what it refers to, seal its
  * credentials, store it with its event, and put it on its way to the agent. All in the writer's transaction.
  */
-export async function save(w: Writer, collection: Collection, scope: Scope, id: string, existing: Stored | undefined, given: Spec): Promise<Stored> {
+export async function save(
+  w: Writer,
+  collection: Collection,
+  scope: Scope,
+  id: string,
+  existing: Stored | undefined,
+  given: Spec,
+): Promise<Stored> {
   const noun = nouns[collection];
-  if (existing?.deletionRequestedAt) throw new Problem("being_deleted", "The object is being deleted by its agent. Wait until it is gone, then create it again.");
+  if (existing?.deletionRequestedAt)
+    throw new Problem("being_deleted", "The object is being deleted by its agent. Wait until it is gone, then create it again.");
   const whole = withDefaults(noun, given);
   checkSchema(noun, whole);
   checkRules(noun, whole);
@@ -25,19 +33,37 @@ export async function save(w: Writer, collection: Collection, scope: Scope, id: 
   const targets = await resolveAll(w, noun, scope, spec);
   checkSameAgent(targets);
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
-  const sealed = agent && isDelivered(collection) && collection !== "applications" ? await sealFor(agent, scope, collection, id, credentials, sealedCredentials) : undefined;
+  const sealed =
+    agent && isDelivered(collection) && collection !== "applications"
+      ? await sealFor(agent, scope, collection, id, credentials, sealedCredentials)
+      : undefined;
 
   // New credentials are a change, though nothing of them is stored with the spec.
   if (existing && !sealed && canonical(existing.spec) === canonical(spec)) return existing;
   const saved = existing
-    ? await updateObject(w, { ...existing, generation: existing.generation + 1, spec, status: statusAfter(collection, existing.status, sealed) })
+    ? await updateObject(w, {
+        ...existing,
+        generation: existing.generation + 1,
+        spec,
+        status: statusAfter(collection, existing.status, sealed),
+      })
     : await insertObject(w, { ...scope, collection, id, spec, status: firstStatus(collection, sealed) });
-  await setReferences(w, saved.uid, targets.map((t) => ({ pointer: t.pointer, toUid: t.object.uid })));
+  await setReferences(
+    w,
+    saved.uid,
+    targets.map((t) => ({ pointer: t.pointer, toUid: t.object.uid })),
+  );
   if (agent && isDelivered(collection)) await deliver(w, saved, agent, sealed, existing);
   return saved;
 }
 
-async function deliver(w: Writer, saved: Stored, agent: Target["object"], sealed: Envelope | undefined, before: Stored | undefined): Promise<void> {
+async function deliver(
+  w: Writer,
+  saved: Stored,
+  agent: Target["object"],
+  sealed: Envelope | undefined,
+  before: Stored | undefined,
+): Promise<void> {
   const { account, org, project, uid, id } = saved;
   const collection = saved.collection as "repositories" | "clusters" | "applications";
   await deliverSpec(w, { account, org, project, agentUid: agent.uid, uid, collection, id, name: workerName(agent, saved, id), sealed });

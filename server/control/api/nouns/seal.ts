@@ -20,10 +20,23 @@ export async function sealFor(
 ): Promise<Envelope | undefined> {
   if (!credentials && !sealed) return undefined;
   const key = agent.status.sealKey as { id: string; publicKey: string } | undefined;
-  if (!key) throw new Problem("agent_not_enrolled", `Credentials are sealed to the key of agent \`${agent.id}\`, which has not enrolled yet. Install it first, or leave the credentials out for now.`, { pointer: credentials ? "/spec/credentials" : "/spec/sealedCredentials" });
+  if (!key)
+    throw new Problem(
+      "agent_not_enrolled",
+      `Credentials are sealed to the key of agent \`${agent.id}\`, which has not enrolled yet. Install it first, or leave the credentials out for now.`,
+      { pointer: credentials ? "/spec/credentials" : "/spec/sealedCredentials" },
+    );
   if (sealed) {
     if (sealed.keyId === key.id) return sealed;
-    throw new Problem("credentials_key_mismatch", `The credentials are sealed to key ${sealed.keyId}, the agent's key is ${key.id}. Read the agent's status.sealKey and seal them again.`, { pointer: "/spec/sealedCredentials/keyId" });
+    throw new Problem(
+      "credentials_key_mismatch",
+      `The credentials are sealed to key ${sealed.keyId}, the agent's key is ${key.id}. Read the agent's status.sealKey and seal them again.`,
+      { pointer: "/spec/sealedCredentials/keyId" },
+    );
   }
-  return seal(key, { account: scope.account, org: scope.org || undefined, project: scope.project || undefined, collection, id }, credentials!);
+  return seal(
+    key,
+    { account: scope.account, org: scope.org || undefined, project: scope.project || undefined, collection, id },
+    credentials!,
+  );
 }

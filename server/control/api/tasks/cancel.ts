@@ -1,5 +1,5 @@
-import { settle } from "../../tasks/settle.ts";
 import { tryLockTask } from "../../tasks/rows.ts";
+import { settle } from "../../tasks/settle.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";
 import { write } from "../write.ts";

@@ -1,5 +1,5 @@
-import { validateTaskParamsGitClone, validateTaskParamsShellRun } from "../../../../openapi/contract/validators.js";
 import type { Fault } from "../../../../openapi/contract/validators.js";
+import { validateTaskParamsGitClone, validateTaskParamsShellRun } from "../../../../openapi/contract/validators.js";
 import type { Schemas } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import { createTaskRow } from "../../tasks/create.ts";
@@ -10,7 +10,10 @@ import type { Handler } from "../typed.ts";
 import { write } from "../write.ts";
 
 type Check = ((value: unknown) => boolean) & { errors?: Fault[] | null };
-const PARAMS: Record<Schemas["TaskKind"], Check> = { "git.clone": validateTaskParamsGitClone as Check, "shell.run": validateTaskParamsShellRun as Check };
+const PARAMS: Record<Schemas["TaskKind"], Check> = {
+  "git.clone": validateTaskParamsGitClone as Check,
+  "shell.run": validateTaskParamsShellRun as Check,
+};
 
 export const createTask =
   (s: Services): Handler<"createTask"> =>
@@ -20,7 +23,9 @@ export const createTask =
     if (!check(params)) {
       const fault = check.errors?.[0];
       const member = fault?.params.missingProperty ?? fault?.params.additionalProperty;
-      throw new Problem("invalid_field", `The parameters do not fit ${kind}: ${fault?.message ?? "see the contract"}.`, { pointer: `/params${fault?.instancePath ?? ""}${member ? `/${member}` : ""}` });
+      throw new Problem("invalid_field", `The parameters do not fit ${kind}: ${fault?.message ?? "see the contract"}.`, {
+        pointer: `/params${fault?.instancePath ?? ""}${member ? `/${member}` : ""}`,
+      });
     }
     return write(s, call, async (w) => {
       await checkScopeExists(w, call.scope);

@@ -41,7 +41,11 @@ export const listTasks =
       [call.scope.account, call.scope.org, call.scope.project, before, beforeId, limit + 1],
     );
     const page = rows.slice(0, limit);
-    const attempts = await attemptsOf(s.db, call.scope.account, page.map((r) => r.id));
+    const attempts = await attemptsOf(
+      s.db,
+      call.scope.account,
+      page.map((r) => r.id),
+    );
     const last = page.at(-1);
     const more = rows.length > limit && last ? { nextCursor: writeCursor([Number(last.micros), last.id]) } : {};
     return { status: 200, body: { items: page.map((r) => viewTask(toTask(r), attempts.get(r.id) ?? [])), ...more } };

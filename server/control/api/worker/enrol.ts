@@ -19,7 +19,8 @@ export const enrolWorker =
   async (call) => {
     const { body } = call;
     const account = accountOf(body.tokenId);
-    if (!exactly(body.signKey, 32) || !exactly(body.sealKey, 32)) throw new Problem("worker_proof_invalid", "signKey and sealKey are 32 raw bytes as base64url.");
+    if (!exactly(body.signKey, 32) || !exactly(body.sealKey, 32))
+      throw new Problem("worker_proof_invalid", "signKey and sealKey are 32 raw bytes as base64url.");
     const known = await s.db.query("select 1 from accounts where account = $1 and $1 <> ''", [account]);
     if (known.length === 0) throw new Problem("token_invalid", INVALID);
     const result = await writing(s.db, account, (w) => enrol(s, w, call));
@@ -32,15 +33,33 @@ async function enrol(s: Services, w: Writer, call: Call<"enrolWorker">): Promise
   const { body } = call;
   const token = await tryLockToken(w, w.account, body.tokenId);
   const object = token && (await tryFindByUid(w, w.account, token.objectUid));
-  const line = { account: w.account, org: object?.org ?? "", project: object?.project ?? "", actor: `token:${body.tokenId}`, address: call.address, operation: "enrolWorker", target: object?.id, request: call.requestId };
+  const line = {
+    account: w.account,
+    org: object?.org ?? "",
+    project: object?.project ?? "",
+    actor: `token:${body.tokenId}`,
+    address: call.address,
+    operation: "enrolWorker",
+    target: object?.id,
+    request: call.requestId,
+  };
   const refuse = async (problem: Problem) => {
     await addAudit(w, { ...line, outcome: "denied", code: problem.code });
     return problem;
   };
   if (!token || !object) return refuse(new Problem("token_invalid", INVALID));
-  if (!fitsProof("enrol", token.publicKey, body, "proof")) return refuse(new Problem("worker_proof_invalid", "The proof does not fit the token and the fields. The token may have been cut when it was copied."));
-  if (!(await takeNonce(s, w, w.account, body.nonce))) return refuse(new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one."));
-  const earlier = (await workersOf(w, w.account, [object.uid])).find((x) => x.tokenId === token.id && x.signKey === body.signKey && x.sealKey === body.sealKey);
+  if (!fitsProof("enrol", token.publicKey, body, "proof"))
+    return refuse(
+      new Problem(
+        "worker_proof_invalid",
+        "The proof does not fit the token and the fields. The token may have been cut when it was copied.",
+      ),
+    );
+  if (!(await takeNonce(s, w, w.account, body.nonce)))
+    return refuse(new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one."));
+  const earlier = (await workersOf(w, w.account, [object.uid])).find(
+    (x) => x.tokenId === token.id && x.signKey === body.signKey && x.sealKey === body.sealKey,
+  );
   if (earlier) return answer(earlier);
   if (!usable(token)) return refuse(new Problem("token_invalid", INVALID));
   const worker = await admit(w, object, token, body);
@@ -56,7 +75,12 @@ async function admit(w: Writer, object: Stored, token: TokenRow, body: Call<"enr
   const kind = object.collection === "agents" ? "agent" : "delegate";
   const before = kind === "agent" ? await workersOf(w, w.account, [object.uid]) : [];
   // An agent has one identity. A new token is the consent to replace it: after a reinstallation, or a move to another cluster.
-  if (before.length > 0) await removeWorkers(w, w.account, before.map((x) => x.worker));
+  if (before.length > 0)
+    await removeWorkers(
+      w,
+      w.account,
+      before.map((x) => x.worker),
+    );
   await countUse(w, w.account, token.id);
   const worker = await insertWorker(w, {
     account: w.account,
@@ -80,19 +104,39 @@ async function admit(w: Writer, object: Stored, token: TokenRow, body: Call<"enr
 /** Writes the new identity into the agent's status; what was sealed to an older key is worth nothing any more. */
 async function adopt(w: Writer, agent: Stored, worker: WorkerRow, before: WorkerRow | undefined): Promise<void> {
   const sealKey = { id: createHash("sha256").update(worker.sealKey).digest("hex").slice(0, 16), publicKey: worker.sealKey };
-  const status = { ...agent.status, sealKey, enrolledAt: worker.enrolledAt.toISOString(), version: worker.version, ...(worker.clusterUid ? { clusterUid: worker.clusterUid } : {}) };
+  const status = {
+    ...agent.status,
+    sealKey,
+    enrolledAt: worker.enrolledAt.toISOString(),
+    version: worker.version,
+    ...(worker.clusterUid ? { clusterUid: worker.clusterUid } : {}),
+  };
   await updateObject(w, { ...agent, status });
   if (!before || before.sealKey === worker.sealKey) return;
   const lost = new Set(await dropSealed(w, agent.uid));
   const moved = before.clusterUid !== worker.clusterUid;
   // In the same cluster the agent still finds its Secrets; in another it has none of them.
-  const rows = await w.query("select uid from deliveries where account = $1 and agent_uid = $2 and collection in ('repositories', 'clusters')", [w.account, agent.uid]);
+  const rows = await w.query(
+    "select uid from deliveries where account = $1 and agent_uid = $2 and collection in ('repositories', 'clusters')",
+    [w.account, agent.uid],
+  );
   for (const { uid } of rows) {
     const object = await tryFindByUid(w, w.account, uid);
-    if (object && object.status.credentials !== "None" && (moved || lost.has(uid))) await updateObject(w, { ...object, status: { ...object.status, credentials: "None" } });
+    if (object && object.status.credentials !== "None" && (moved || lost.has(uid)))
+      await updateObject(w, { ...object, status: { ...object.status, credentials: "None" } });
   }
 }
 
 function answer(x: WorkerRow): Reply<"enrolWorker"> {
-  return { status: 200, body: { worker: x.worker, kind: x.kind, account: x.account, ...(x.org ? { org: x.org } : {}), ...(x.project ? { project: x.project } : {}), id: x.id } };
+  return {
+    status: 200,
+    body: {
+      worker: x.worker,
+      kind: x.kind,
+      account: x.account,
+      ...(x.org ? { org: x.org } : {}),
+      ...(x.project ? { project: x.project } : {}),
+      id: x.id,
+    },
+  };
 }

@@ -1,6 +1,7 @@
+import { stillValid } from "../../access/authenticate.ts";
 import { Problem } from "../../domain/problem.ts";
+import { agentTopic, setKnown } from "../../store/deliveries.ts";
 import { tryFindByUid } from "../../store/objects.ts";
-import { setKnown, agentTopic } from "../../store/deliveries.ts";
 import { type SessionRow, touchWorker } from "../../store/sessions.ts";
 import { writing } from "../../store/writer.ts";
 import { cancelledOf, leaseTasks } from "../../tasks/lease.ts";
@@ -10,7 +11,6 @@ import type { Call, Handler, Reply } from "../typed.ts";
 import { Waiter } from "../waiter.ts";
 import { collectObjects } from "./objects.ts";
 import { takeReports } from "./reports.ts";
-import { stillValid } from "../../access/authenticate.ts";
 
 // A session that was ended (a newer one, the agent deleted) must not stay in its poll for longer.
 const LOOK_MS = 3_000;
@@ -23,7 +23,8 @@ export const exchange =
     const session = sessionOf(call);
     const { body } = call;
     await contact(s, session, body.draining);
-    if (session.kind === "agent" && body.known) await s.db.transaction((tx) => setKnown(tx, session.account, session.objectUid, saneKnown(body.known!)));
+    if (session.kind === "agent" && body.known)
+      await s.db.transaction((tx) => setKnown(tx, session.account, session.objectUid, saneKnown(body.known!)));
     if (session.kind === "agent" && body.reports?.length) await takeReports(s, session, body.reports);
     const ends = Date.now() + body.wait * 1_000;
     const topics = ["sessions", session.kind === "agent" ? agentTopic(session.objectUid) : "tasks", `worker:${session.worker}`];
@@ -33,9 +34,14 @@ export const exchange =
       for (;;) {
         const answer = await gather(s, session, body.draining ? 0 : body.free);
         const left = ends - Date.now();
-        if (answer.objects.length || answer.tasks.length || answer.cancel.length || left <= 0 || call.signal.aborted) return { status: 200, body: answer };
+        if (answer.objects.length || answer.tasks.length || answer.cancel.length || left <= 0 || call.signal.aborted)
+          return { status: 200, body: answer };
         await waiter.wait(Math.min(left, LOOK_MS), call.signal);
-        if (!(await stillValid(s.db, call.caller!))) throw new Problem("session_expired", "The session has ended: a newer one of this instance was opened, or the worker was removed.");
+        if (!(await stillValid(s.db, call.caller!)))
+          throw new Problem(
+            "session_expired",
+            "The session has ended: a newer one of this instance was opened, or the worker was removed.",
+          );
       }
     } finally {
       waiter.close();
@@ -77,5 +83,7 @@ async function tagsOf(tx: { query: Services["db"]["query"] }, session: SessionRo
 
 // Numbers beyond what a bigint column or a double holds exactly cannot be revisions of ours.
 function saneKnown(known: readonly { uid: string; generation: number }[]) {
-  return known.filter((k) => Number.isSafeInteger(k.generation) && k.generation >= 0 && k.generation < 2 ** 48).map(({ uid, generation }) => ({ uid, generation }));
+  return known
+    .filter((k) => Number.isSafeInteger(k.generation) && k.generation >= 0 && k.generation < 2 ** 48)
+    .map(({ uid, generation }) => ({ uid, generation }));
 }

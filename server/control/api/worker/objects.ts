@@ -23,7 +23,10 @@ export async function collectObjects(s: Services, tx: Tx, session: SessionRow): 
     objects.push(signed);
     if (bytes < BYTES || i === due.length - 1) continue;
     // What does not fit counts as not sent.
-    await tx.query("update deliveries set sent_session = null where account = $1 and uid = any($2::text[])", [session.account, due.slice(i + 1).map((d) => d.uid)]);
+    await tx.query("update deliveries set sent_session = null where account = $1 and uid = any($2::text[])", [
+      session.account,
+      due.slice(i + 1).map((d) => d.uid),
+    ]);
     return { objects, more: true };
   }
   return { objects, more: due.length === COUNT };

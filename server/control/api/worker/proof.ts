@@ -7,7 +7,12 @@ import type { Sql } from "../../store/sql.ts";
 import type { Services } from "../services.ts";
 
 /** Whether `signature` is `publicKey`'s over the purpose and all other fields of the request. */
-export function fitsProof(purpose: "enrol" | "session", publicKey: string, request: Record<string, unknown>, field: "proof" | "signature"): boolean {
+export function fitsProof(
+  purpose: "enrol" | "session",
+  publicKey: string,
+  request: Record<string, unknown>,
+  field: "proof" | "signature",
+): boolean {
   const { [field]: signature, ...fields } = request;
   return ed25519Verify(publicKey, `outpost/${purpose}/v1\n${canonical(fields)}`, String(signature));
 }

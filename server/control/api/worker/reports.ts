@@ -29,12 +29,22 @@ async function takeReport(s: Services, w: Writer, session: SessionRow, report: R
   if (revision > 0 && delivery.reportedSession === session.session && revision <= delivery.reportedRevision) return;
   const [{ now } = { now: new Date() }] = await w.query<{ now: Date }>("select outpost_now() now");
   const seen = observe(nouns[delivery.collection], object.generation, object.status, delivery, report, now);
-  if (seen.ignored.length) s.log.warn({ agent: session.id, uid: report.uid, fields: seen.ignored }, "fields of a report do not fit the contract and were left out");
+  if (seen.ignored.length)
+    s.log.warn(
+      { agent: session.id, uid: report.uid, fields: seen.ignored },
+      "fields of a report do not fit the contract and were left out",
+    );
   if (seen.gone) {
     await removeObject(w, object);
     return;
   }
-  await saveReported(w, delivery, { ackedRevision: seen.ackedRevision, credentialsArrived: seen.credentialsArrived, session: session.session, reportedRevision: revision || delivery.reportedRevision });
+  await saveReported(w, delivery, {
+    ackedRevision: seen.ackedRevision,
+    credentialsArrived: seen.credentialsArrived,
+    session: session.session,
+    reportedRevision: revision || delivery.reportedRevision,
+  });
   if (differs(object.status, seen.status)) await updateObject(w, { ...object, status: seen.status });
-  else if (seen.status.reportedAt && seen.status.reportedAt !== object.status.reportedAt) await touchReport(w, object, seen.status.reportedAt);
+  else if (seen.status.reportedAt && seen.status.reportedAt !== object.status.reportedAt)
+    await touchReport(w, object, seen.status.reportedAt);
 }

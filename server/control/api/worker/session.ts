@@ -11,7 +11,8 @@ import type { Call, Handler } from "../typed.ts";
 import { accountOf, fitsProof, takeNonce } from "./proof.ts";
 
 const SESSION_SECONDS = 3_600;
-const UNKNOWN = "This worker is unknown here, or its signature does not fit. If the agent or delegate was deleted or enrolled anew, this identity has ended: install it again with a new token.";
+const UNKNOWN =
+  "This worker is unknown here, or its signature does not fit. If the agent or delegate was deleted or enrolled anew, this identity has ended: install it again with a new token.";
 
 /** Opens a session for a worker that proves its key. */
 export const openSession =
@@ -23,18 +24,35 @@ export const openSession =
     if (!worker || !fitsProof("session", worker.signKey, body, "signature")) throw new Problem("worker_proof_invalid", UNKNOWN);
     const text = makeSession(account);
     return writing(s.db, account, async (w) => {
-      if (!(await takeNonce(s, w, account, body.nonce))) throw new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one.");
+      if (!(await takeNonce(s, w, account, body.nonce)))
+        throw new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one.");
       const object = await tryFindByUid(w, account, worker.objectUid);
       if (!object || !(await tryFindWorker(w, account, worker.worker))) throw new Problem("worker_proof_invalid", UNKNOWN);
       if (worker.kind === "agent") await checkCluster(w, worker, body);
       const capacity = worker.kind === "delegate" ? Number(object.spec.capacity ?? 10) : 100;
       const { instance, version, capabilities = [] } = body;
-      const epoch = await openSessionRow(w, { account, worker: worker.worker, instance, version, capabilities, capacity, hash: hashCredential(text.reveal()), expiresInSeconds: SESSION_SECONDS });
+      const epoch = await openSessionRow(w, {
+        account,
+        worker: worker.worker,
+        instance,
+        version,
+        capabilities,
+        capacity,
+        hash: hashCredential(text.reveal()),
+        expiresInSeconds: SESSION_SECONDS,
+      });
       await setConnected(w, object, worker, facts(object, body));
       w.notify(account, "sessions");
       return {
         status: 200,
-        body: { session: text.reveal(), epoch, expiresInSeconds: SESSION_SECONDS, heartbeatSeconds: HEARTBEAT_SECONDS, leaseSeconds: LEASE_SECONDS, capacity },
+        body: {
+          session: text.reveal(),
+          epoch,
+          expiresInSeconds: SESSION_SECONDS,
+          heartbeatSeconds: HEARTBEAT_SECONDS,
+          leaseSeconds: LEASE_SECONDS,
+          capacity,
+        },
       };
     });
   };
@@ -46,10 +64,17 @@ async function checkCluster(w: Parameters<typeof bindCluster>[0], worker: Worker
     return;
   }
   if (body.clusterUid !== worker.clusterUid)
-    throw new Problem("worker_wrong_cluster", `The identity of agent \`${worker.id}\` belongs to the cluster with UID ${worker.clusterUid}, this one is ${body.clusterUid ?? "not named"}. Stop this copy, or install it with an enrolment token of its own.`);
+    throw new Problem(
+      "worker_wrong_cluster",
+      `The identity of agent \`${worker.id}\` belongs to the cluster with UID ${worker.clusterUid}, this one is ${body.clusterUid ?? "not named"}. Stop this copy, or install it with an enrolment token of its own.`,
+    );
 }
 
 function facts(object: Stored, body: Call<"openSession">["body"]): Record<string, string> {
   if (object.collection !== "agents") return {};
-  return { version: body.version, ...(body.clusterUid ? { clusterUid: body.clusterUid } : {}), ...(body.clusterVersion ? { clusterVersion: body.clusterVersion } : {}) };
+  return {
+    version: body.version,
+    ...(body.clusterUid ? { clusterUid: body.clusterUid } : {}),
+    ...(body.clusterVersion ? { clusterVersion: body.clusterVersion } : {}),
+  };
 }
