@@ -9,11 +9,15 @@ import type { Io } from "./io.ts";
 export interface Program {
   summary: string;
   /** Resolves when it has ended; with a number other than 0 when it could not do its work. */
-  run(env: NodeJS.ProcessEnv, signal: AbortSignal, flags: { all?: boolean }): Promise<number | undefined>;
+  run(env: NodeJS.ProcessEnv, signal: AbortSignal, flags: { all?: boolean }): Promise<number | undefined | void>;
 }
 
 export const PROGRAMS: Record<string, Program> = {
   server: { summary: "run the GitOps service", run: async (env, signal) => (await import("../control/main.ts")).runServer(env, signal) },
+  agent: {
+    summary: "run the agent, the link between a cluster and the service",
+    run: async (env, signal, flags) => (await import("../agent/link/main.ts")).runAgent(env, signal, flags),
+  },
 };
 
 async function start(program: Program, io: Io, flags: { all?: boolean }): Promise<void> {

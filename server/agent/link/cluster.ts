@@ -1,0 +1,90 @@
+import type { Schemas } from "../../../openapi/client.ts";
+import { validateClusterSpec } from "../../../openapi/contract/validators.js";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import type { Secret } from "../../base/secret.ts";
+import type { WorkerObject } from "../../link/exchange.ts";
+import type { KubeObject } from "../kube/object.ts";
+import { RESOURCES } from "../kube/path.ts";
+import type { Context } from "./context.ts";
+import { type Content, deleteOwn, findOwn, putManaged } from "./managed.ts";
+import { partsOf } from "./names.ts";
+import { data, field, openCredentials, SECRET_TYPE } from "./secrets.ts";
+import { defined } from "./spec.ts";
+
+const CREDENTIALS = ["bearerToken", "username", "password", "clientCertData", "clientKeyData"] as const;
+
+/** `config` of a cluster Secret, as Argo CD reads it; certificates are base64 of their PEM. */
+interface Config {
+  username?: string;
+  password?: string;
+  bearerToken?: string;
+  tlsClientConfig?: { insecure?: boolean; serverName?: string; caData?: string; certData?: string; keyData?: string };
+}
+
+/** Writes a cluster's Secret; credentials only change when new ones came. */
+export async function putCluster(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+  if (!validateClusterSpec(object.spec)) {
+    const fault = validateClusterSpec.errors?.[0];
+    return stop(
+      "SpecInvalid",
+      `the specification does not fit this agent's contract: ${fault?.instancePath ?? ""} ${fault?.message ?? ""}; upgrade the agent`,
+    );
+  }
+  const spec: Schemas["ClusterSpec"] = object.spec;
+  const credentials = await openCredentials(ctx, object, CREDENTIALS);
+  if (credentials.kind !== "done") return credentials;
+  const build = (existing: KubeObject | undefined): Outcome<Content> => {
+    const before = field(existing, "server");
+    const kept = credentials.value ? {} : readConfig(existing);
+    if (before && before !== spec.server && hasCredentials(kept)) {
+      return stop(
+        "CredentialsRequired",
+        `the address moved from ${before} to ${spec.server}; the credentials are not sent there unless they are set again (change credentialsVersion)`,
+      );
+    }
+    const config = toConfig(spec, credentials.value, kept);
+    const fields = {
+      name: object.name ?? partsOf(object.key).id,
+      server: spec.server,
+      config: JSON.stringify(config),
+      namespaces: spec.namespaces?.join(","),
+      clusterResources: spec.namespaces?.length ? String(spec.clusterResources ?? true) : undefined,
+    };
+    return done({ labels: { [SECRET_TYPE]: "cluster" }, fields: { type: "Opaque", data: data(fields) } });
+  };
+  const written = await putManaged(ctx, RESOURCES.secret, object, build);
+  return written.kind === "done" ? done(undefined) : written;
+}
+
+export async function removeCluster(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+  const found = await findOwn(ctx, RESOURCES.secret, object);
+  if (found.kind !== "done") return found;
+  return found.value ? deleteOwn(ctx, RESOURCES.secret, found.value) : done(undefined);
+}
+
+function toConfig(spec: Schemas["ClusterSpec"], fresh: Map<string, Secret> | undefined, kept: Config): Config {
+  const base64 = (text: string | undefined) => (text ? Buffer.from(text).toString("base64") : undefined);
+  const own = (name: (typeof CREDENTIALS)[number]) => fresh?.get(name)?.reveal();
+  const tls = defined({
+    insecure: spec.insecure ?? false,
+    serverName: spec.serverName,
+    // Kubernetes clients refuse a CA together with "insecure".
+    caData: spec.insecure ? undefined : base64(spec.caData),
+    certData: fresh ? base64(own("clientCertData")) : kept.tlsClientConfig?.certData,
+    keyData: fresh ? base64(own("clientKeyData")) : kept.tlsClientConfig?.keyData,
+  });
+  const user = fresh
+    ? { username: own("username"), password: own("password"), bearerToken: own("bearerToken") }
+    : { username: kept.username, password: kept.password, bearerToken: kept.bearerToken };
+  return { ...defined(user), tlsClientConfig: tls } as Config;
+}
+
+function readConfig(secret: KubeObject | undefined): Config {
+  try {
+    return JSON.parse(field(secret, "config") ?? "{}") as Config;
+  } catch {
+    return {};
+  }
+}
+
+const hasCredentials = (config: Config) => Boolean(config.bearerToken || config.password || config.tlsClientConfig?.keyData);

@@ -1,0 +1,117 @@
+import type { Schemas } from "../../../openapi/client.ts";
+import type { Reports } from "../../link/reports.ts";
+import { pause } from "../../link/retry.ts";
+import type { KubeObject } from "../kube/object.ts";
+import type { RepoDoor } from "../repo/types.ts";
+import type { Context } from "./context.ts";
+import type { Collection } from "./names.ts";
+import { repositoryAccess, withCluster } from "./reach.ts";
+import { field } from "./secrets.ts";
+
+type Connection = Schemas["Connection"];
+export type ConnectionStatus = { connection: Connection; serverVersion?: string };
+
+const now = () => new Date().toISOString();
+const failed = ({ reason, message }: { reason: string; message: string }): Connection => ({
+  state: "Failed",
+  reason,
+  message,
+  checkedAt: now(),
+});
+
+/** Tries a repository with the credentials that its Secret has. */
+export async function testRepository(ctx: Context, repo: RepoDoor, secret: KubeObject): Promise<ConnectionStatus> {
+  const type = field(secret, "type") ?? "git";
+  if (type !== "git") {
+    return {
+      connection: {
+        state: "Unknown",
+        reason: "NotTested",
+        message: `repositories of type ${type} are tried when an application uses them`,
+        checkedAt: now(),
+      },
+    };
+  }
+  const access = await repositoryAccess(ctx, field(secret, "url") ?? "");
+  if (access.kind !== "done") return { connection: failed(access) };
+  const refs = await repo.refs(access.value);
+  return { connection: refs.kind === "done" ? { state: "Successful", checkedAt: now() } : failed(refs) };
+}
+
+/** Tries a cluster with the credentials that its Secret has. */
+export async function testCluster(ctx: Context, secret: KubeObject): Promise<ConnectionStatus> {
+  const name = field(secret, "name") ?? "";
+  const version = await withCluster(ctx, { name }, (client) =>
+    client.json<{ gitVersion?: string }>("GET", "/version", { deadlineMs: 10_000 }),
+  );
+  if (version.kind !== "done") return { connection: failed(version) };
+  const { gitVersion } = version.value;
+  return { connection: { state: "Successful", checkedAt: now() }, ...(gitVersion ? { serverVersion: gitVersion } : {}) };
+}
+
+interface Wanted {
+  collection: Collection;
+  key: string;
+  uid: string;
+  object: KubeObject;
+}
+
+// Each try may start a git process.
+const PARALLEL = 4;
+const RETRY_MS = [5_000, 15_000, 60_000, 300_000];
+
+/** Tries the connection of each repository and cluster when its Secret comes or changes, and again while it fails. */
+export class Connections {
+  readonly #options: { ctx: Context; repo: RepoDoor; reports: Reports; signal: AbortSignal };
+  readonly #wanted = new Map<string, Wanted>();
+  #running = 0;
+
+  constructor(options: { ctx: Context; repo: RepoDoor; reports: Reports; signal: AbortSignal }) {
+    this.#options = options;
+  }
+
+  want(wanted: Wanted): void {
+    this.#wanted.set(wanted.uid, wanted);
+    this.#next();
+  }
+
+  #next(): void {
+    while (this.#running < PARALLEL && this.#wanted.size && !this.#options.signal.aborted) {
+      const [uid, wanted] = this.#wanted.entries().next().value!;
+      this.#wanted.delete(uid);
+      this.#running++;
+      void this.#try(wanted, 0).finally(() => {
+        this.#running--;
+        this.#next();
+      });
+    }
+  }
+
+  async #try(wanted: Wanted, attempt: number): Promise<void> {
+    const { ctx, repo, reports, signal } = this.#options;
+    const { collection, key, uid, object } = wanted;
+    try {
+      const status = collection === "repositories" ? await testRepository(ctx, repo, object) : await testCluster(ctx, object);
+      // A newer Secret waits: what this one would say is out of date.
+      if (signal.aborted || this.#wanted.has(uid)) return;
+      reports.put({ collection, key, uid }, { status });
+      if (status.connection.state === "Failed") void this.#later(wanted, attempt);
+    } catch (error) {
+      ctx.log.error({ object: key, error: (error as Error).stack }, "trying a connection threw");
+    }
+  }
+
+  async #later(wanted: Wanted, attempt: number): Promise<void> {
+    await pause(RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]!, this.#options.signal);
+    if (this.#options.signal.aborted || this.#wanted.has(wanted.uid)) return;
+    // The Secret may have changed or gone meanwhile; then its own event has brought the newer one, or nobody asks any more.
+    const { ctx } = this.#options;
+    const current = await ctx.client.get(
+      { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true },
+      ctx.namespace,
+      wanted.object.metadata.name,
+    );
+    if (current.kind !== "done" || current.value.metadata.resourceVersion !== wanted.object.metadata.resourceVersion) return;
+    await this.#try(wanted, attempt + 1);
+  }
+}

@@ -1,0 +1,14 @@
+import type { Secret } from "../../base/secret.ts";
+import type { Log } from "../../link/log.ts";
+import type { KubeClient } from "../kube/client.ts";
+
+/** What every handler works with. */
+export interface Context {
+  client: KubeClient;
+  namespace: string;
+  /** Of the enrolment; objects of another account are not ours. */
+  account: string;
+  /** Private half of the key that credentials are sealed to. */
+  sealSeed: Secret;
+  log: Log;
+}

@@ -1,0 +1,109 @@
+import { hostname } from "node:os";
+import { pino } from "pino";
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import packageJson from "../../../package.json" with { type: "json" };
+import { startProbes } from "../../base/probes.ts";
+import { endpointOf } from "../../link/settings.ts";
+import { type Engine, localRepo, startEngine } from "../controller/engine.ts";
+import { KubeClient } from "../kube/client.ts";
+import { loadConfig } from "../kube/config.ts";
+import { withLease } from "../kube/lease.ts";
+import { RepoClient } from "../repo/client.ts";
+import { repoSecret } from "../repo/main.ts";
+import { serve } from "./serve.ts";
+
+/**
+ * `outpost agent`: the link between this cluster and the service; with `--all` the controller and a repo server too.
+ *
+ *   OUTPOST_ENDPOINT          the service
+ *   OUTPOST_TOKEN             enrolment token, or OUTPOST_TOKEN_FILE; only needed until the agent has enrolled
+ *   OUTPOST_CA_FILE           certificates to trust besides the usual ones
+ *   HTTPS_PROXY, NO_PROXY     as everywhere
+ *   KUBECONFIG                the cluster, when not running in it
+ *   POD_NAMESPACE             where Applications and Secrets are (or OUTPOST_NAMESPACE; default outpost-agent)
+ *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
+ *   OUTPOST_LEADER_ELECTION   "false": no Lease (default: the Lease `outpost-agent` in a Pod)
+ *   OUTPOST_HEALTH_LISTEN     probes and metrics (default 0.0.0.0:8081 in a Pod, else none)
+ */
+export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flags: { all?: boolean } = {}): Promise<number | undefined> {
+  const log = pino({ level: env.OUTPOST_LOG_LEVEL || "info", name: "agent" });
+  const endpoint = endpointOf(env);
+  if (endpoint.kind !== "done") {
+    log.fatal({ reason: endpoint.reason }, endpoint.message);
+    return 1;
+  }
+  const inPod = Boolean(env.POD_NAME);
+  const config = loadConfig(env);
+  const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";
+  const client = new KubeClient(config);
+  const remote = !flags.all && env.OUTPOST_REPO_URL ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
+  const local = remote
+    ? undefined
+    : await localRepo(inPod && !env.OUTPOST_WORK ? { ...env, OUTPOST_WORK: "/var/lib/outpost/mirrors" } : env);
+  const repo = remote ?? local!.door;
+  let engine: Engine | undefined;
+  let parts: Parameters<NonNullable<Parameters<typeof serve>[0]["started"]>>[0] | undefined;
+
+  const registry = new Registry();
+  // With the engine in this process its registry has them.
+  if (!flags.all) collectDefaultMetrics({ register: registry });
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge("outpost_link_connected", "1 while a session with the service is open", () => (parts?.link.session.open ? 1 : 0));
+  gauge("outpost_link_reports_pending", "Objects whose latest state the service does not have yet", () => parts?.link.reports.size ?? 0);
+  gauge("outpost_link_deliveries_pending", "Deliveries in work, refused ones too", () => parts?.inbox.size ?? 0);
+  const listen = env.OUTPOST_HEALTH_LISTEN || (inPod ? "0.0.0.0:8081" : undefined);
+  // A replica that waits for the Lease is ready: it would take over at once. So is one that the service does not answer: it cannot be helped by
+  // a restart, and its log says why.
+  const metrics = async () => (await registry.metrics()) + ((await engine?.metrics()) ?? "");
+  const probes = listen ? await startProbes({ listen, ready: () => !flags.all || !parts || engine?.ready() === true, metrics }) : undefined;
+
+  const lead = async (leading: AbortSignal) => {
+    // The engine does not need the service, nor the link the engine: neither waits for the other.
+    const started: Parameters<typeof serve>[0]["started"] = (now) => {
+      parts = now;
+    };
+    const linked = serve({
+      endpoint: endpoint.value,
+      env,
+      client,
+      namespace,
+      repo,
+      version: packageJson.version,
+      log,
+      signal: leading,
+      started,
+    });
+    await Promise.all([linked, flags.all ? runEngine(leading) : undefined]);
+    parts = undefined;
+  };
+  const runEngine = async (leading: AbortSignal) => {
+    engine = await startEngine({ env, log: log.child({ part: "controller" }), signal: leading, config, repo });
+    await new Promise<void>((resolve) =>
+      leading.aborted ? resolve() : leading.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    await engine.stop();
+    engine = undefined;
+  };
+  try {
+    if (env.OUTPOST_LEADER_ELECTION === "false" || (!inPod && env.OUTPOST_LEADER_ELECTION !== "true")) await lead(signal);
+    else {
+      const holder = env.POD_NAME || `${hostname()}-${process.pid}`;
+      // A lost Lease is nothing to die of: this replica goes back into the line.
+      while (!signal.aborted) await withLease({ client, namespace, name: "outpost-agent", holder, signal }, lead);
+    }
+  } finally {
+    await probes?.stop();
+    await remote?.close();
+    await local?.close();
+    await client.close();
+  }
+  return undefined;
+}

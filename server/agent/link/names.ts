@@ -1,0 +1,54 @@
+import type { WorkerObject } from "../../link/exchange.ts";
+import type { KubeObject } from "../kube/object.ts";
+
+/** Marks of the objects that the service delivered. */
+export const MANAGED = "outpost.dev/managed";
+export const MARK = {
+  uid: "outpost.dev/uid",
+  /** The delivery's number; the controller echoes it in `status.observedGeneration`. */
+  generation: "outpost.dev/generation",
+  /** `<account>/<org|->/<project|->`. */
+  scope: "outpost.dev/scope",
+  id: "outpost.dev/id",
+  /** Ids of the last sync and refresh that were put in. */
+  sync: "outpost.dev/action",
+  refresh: "outpost.dev/refresh-action",
+  /** Keys of the labels that came with the spec, so that one which is taken out there goes here too. */
+  labels: "outpost.dev/labels",
+} as const;
+
+export type Collection = WorkerObject["collection"];
+
+/** What an object of ours says about itself. */
+export interface Marks {
+  key: string;
+  uid: string;
+  generation: number;
+}
+
+export function marksOf(object: KubeObject, account: string): Marks | undefined {
+  if (object.metadata.labels?.[MANAGED] !== "true") return undefined;
+  const { [MARK.uid]: uid, [MARK.scope]: scope, [MARK.id]: id, [MARK.generation]: generation } = object.metadata.annotations ?? {};
+  const number = Number(generation);
+  if (!uid || !id || !scope?.startsWith(`${account}/`) || !Number.isSafeInteger(number) || number < 0) return undefined;
+  return { key: `${scope.slice(account.length + 1)}/${id}`, uid, generation: number };
+}
+
+/** The annotations that make an object ours. */
+export function annotationsOf(object: WorkerObject, account: string): Record<string, string> {
+  const { scope, id } = partsOf(object.key);
+  return { [MARK.uid]: object.uid, [MARK.generation]: String(object.generation), [MARK.scope]: `${account}/${scope}`, [MARK.id]: id };
+}
+
+/** `org/project/id`, taken apart. */
+export function partsOf(key: string): { scope: string; org?: string; project?: string; id: string } {
+  const [org = "-", project = "-", id = ""] = key.split("/");
+  return { scope: `${org}/${project}`, id, ...(org === "-" ? {} : { org }), ...(project === "-" ? {} : { project }) };
+}
+
+const PREFIX: Record<Collection, string> = { applications: "", repositories: "repo-", clusters: "cluster-" };
+
+/** Name of the object in the agent's namespace. */
+export function nameOf({ collection, name, key }: Pick<WorkerObject, "collection" | "name" | "key">): string {
+  return PREFIX[collection] + (name ?? partsOf(key).id);
+}

@@ -1,0 +1,51 @@
+import { done, type Outcome } from "../../base/outcome.ts";
+import { Destinations } from "../controller/destination.ts";
+import { Repositories } from "../controller/repositories.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { RESOURCES } from "../kube/path.ts";
+import type { RepoAccess } from "../repo/types.ts";
+import type { Context } from "./context.ts";
+import { SECRET_TYPE } from "./secrets.ts";
+
+/** How to get into a repository, by the Secrets as they are now: exactly as the controller would. */
+export async function repositoryAccess(ctx: Context, url: string): Promise<Outcome<RepoAccess>> {
+  const secrets = (type: string) =>
+    ctx.client.list(RESOURCES.secret, { namespace: ctx.namespace, labelSelector: `${SECRET_TYPE}=${type}` });
+  const [repositories, templates, trust] = await Promise.all([
+    secrets("repository"),
+    secrets("repo-creds"),
+    ctx.client.list(RESOURCES.configMap, { namespace: ctx.namespace, labelSelector: "app.kubernetes.io/part-of=argocd" }),
+  ]);
+  if (repositories.kind !== "done") return repositories;
+  if (templates.kind !== "done") return templates;
+  if (trust.kind !== "done") return trust;
+  const all = new Repositories();
+  all.replaceRepositories(repositories.value.items);
+  all.replaceTemplates(templates.value.items);
+  all.replaceTrust(trust.value.items);
+  return done(all.find(url));
+}
+
+/** Lends a client of the cluster that a destination names, by the Secrets as they are now. */
+export async function withCluster<T>(
+  ctx: Context,
+  destination: { name?: string; server?: string },
+  work: (client: KubeClient) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  const listed = await ctx.client.list(RESOURCES.secret, { namespace: ctx.namespace, labelSelector: `${SECRET_TYPE}=cluster` });
+  if (listed.kind !== "done") return listed;
+  const destinations = new Destinations({
+    home: ctx.client,
+    namespaces: [],
+    changed: () => undefined,
+    signal: new AbortController().signal,
+  });
+  try {
+    destinations.replace(listed.value.items);
+    // It reads nothing else of an Application.
+    const found = await destinations.find({ spec: { destination } } as Parameters<Destinations["find"]>[0]);
+    return found.kind === "done" ? await work(found.value.client) : found;
+  } finally {
+    await destinations.close();
+  }
+}

@@ -1,0 +1,27 @@
+import { type Outcome, stop } from "../../../base/outcome.ts";
+import type { WorkerTask } from "../../../link/exchange.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES } from "../../kube/path.ts";
+import type { RepoDoor } from "../../repo/types.ts";
+import type { Context } from "../context.ts";
+import { type Collection, marksOf, nameOf } from "../names.ts";
+
+/** What a read task needs. */
+export interface TaskContext {
+  ctx: Context;
+  repo: RepoDoor;
+}
+export type Read = (tc: TaskContext, task: WorkerTask) => Promise<Outcome<Record<string, unknown>>>;
+
+/** The object that a task names; only one that was delivered, and the same one. */
+export async function objectOf({ ctx }: TaskContext, task: WorkerTask, collection: Collection): Promise<Outcome<KubeObject>> {
+  const { key, uid, name } = task.params as Record<string, unknown>;
+  if (typeof key !== "string" || typeof uid !== "string" || (name !== undefined && typeof name !== "string")) {
+    return stop("ParamsInvalid", "the task does not name its object; this agent may be older than the service");
+  }
+  const resource = collection === "applications" ? RESOURCES.application : RESOURCES.secret;
+  const found = await ctx.client.get(resource, ctx.namespace, nameOf({ collection, key, ...(name ? { name } : {}) }));
+  if (found.kind === "done" && marksOf(found.value, ctx.account)?.uid === uid) return found;
+  if (found.kind !== "done" && found.reason !== "NotFound") return found;
+  return stop("NotDelivered", "the agent does not have this object yet: look at its status.delivery");
+}

@@ -1,0 +1,178 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { createOutpostClient, type OutpostClient, type Schemas } from "../../openapi/client.ts";
+import { seal } from "../../openapi/seal.ts";
+import { KubeClient } from "../../server/agent/kube/client.ts";
+import { parseKubeconfig } from "../../server/agent/kube/config.ts";
+import type { KubeObject } from "../../server/agent/kube/object.ts";
+import { RESOURCES, type Resource } from "../../server/agent/kube/path.ts";
+import { type ApiServer, startApiServer } from "../cluster/apiserver.ts";
+import { type Daemon, daemon, freePort, ready, until } from "../servers/run.ts";
+
+const root = new URL("../..", import.meta.url).pathname;
+const NAMESPACE = "outpost-agent";
+const CRD: Resource = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+
+/** The real service as a process of its own, which can be killed and started again on the same data. */
+export interface Service {
+  url: string;
+  port: number;
+  api: OutpostClient;
+  process: Daemon;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startService(): Promise<Service> {
+  const dir = mkdtempSync(join(tmpdir(), "outpost-service-"));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const spawn = async () => {
+    const env = {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      OUTPOST_LISTEN: `127.0.0.1:${port}`,
+      OUTPOST_DATA: dir,
+      OUTPOST_LOG_LEVEL: "warn",
+    };
+    const started = daemon(process.execPath, [join(root, "dist/outpost.mjs"), "server"], { env });
+    await ready("the service", started, async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true, 60_000);
+    return started;
+  };
+  const service: Service = {
+    url,
+    port,
+    process: await spawn(),
+    api: createOutpostClient({ endpoint: url }),
+    kill: () => service.process.stop("SIGKILL"),
+    start: async () => {
+      service.process = await spawn();
+    },
+    stop: async () => {
+      await service.process.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  const apiKey = readFileSync(join(dir, "admin-key"), "utf8").trim();
+  service.api = createOutpostClient({ endpoint: url, apiKey });
+  return service;
+}
+
+/** A program of ours from the bundle, with nothing of this process's environment but what it needs. */
+export function program(args: string[], env: NodeJS.ProcessEnv): Daemon {
+  const { PATH, HOME } = process.env;
+  return daemon(process.execPath, [join(root, "dist/outpost.mjs"), ...args], { env: { PATH, HOME, ...env } });
+}
+
+export interface LinkWorld {
+  service: Service;
+  cluster: ApiServer;
+  kube: KubeClient;
+  namespace: string;
+  agent: Daemon;
+  startAgent(env?: NodeJS.ProcessEnv): void;
+  /** Creates or replaces an application of two ConfigMaps' worth of specification; nothing renders it here. */
+  putApplication(id: string, path?: string): Promise<Schemas["Application"]>;
+  application(id: string): Promise<Schemas["Application"] | undefined>;
+  cr(name: string): Promise<KubeObject | undefined>;
+  sealKey(): Promise<NonNullable<Schemas["AgentStatus"]["sealKey"]>>;
+  seal(collection: "repositories" | "clusters", id: string, credentials: Record<string, unknown>): Promise<Schemas["SealedEnvelope"]>;
+  stop(): Promise<void>;
+}
+
+/** Service, API server and agent, all real; the Applications have no controller unless a test plays it. */
+export async function linkWorld(): Promise<LinkWorld> {
+  const [service, cluster] = await Promise.all([startService(), startApiServer()]);
+  const kube = new KubeClient(parseKubeconfig(readFileSync(cluster.kubeconfig, "utf8")));
+  const crds = join(root, "server/agent/crds");
+  for (const file of readdirSync(crds)) must(await kube.create(CRD, parse(readFileSync(join(crds, file), "utf8"))));
+  must(await kube.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } }));
+  await until(
+    "the kind Application",
+    async () => (await kube.list(RESOURCES.application, { namespace: NAMESPACE })).kind === "done",
+    20_000,
+  );
+  ok(
+    await service.api.PUT("/v1/agents/{id}", {
+      params: { path: { id: "one" } },
+      body: { spec: { mode: "cluster", namespace: NAMESPACE } },
+    }),
+  );
+  const { token } = ok(await service.api.POST("/v1/agents/{id}/tokens", { params: { path: { id: "one" } }, body: {} }));
+
+  const agentEnv: NodeJS.ProcessEnv = {
+    OUTPOST_ENDPOINT: service.url,
+    OUTPOST_TOKEN: token,
+    KUBECONFIG: cluster.kubeconfig,
+    POD_NAMESPACE: NAMESPACE,
+  };
+  const w: LinkWorld = {
+    service,
+    cluster,
+    kube,
+    namespace: NAMESPACE,
+    agent: program(["agent"], agentEnv),
+    startAgent: (env = {}) => {
+      w.agent = program(["agent"], { ...agentEnv, ...env });
+    },
+    putApplication: async (id, path = "guestbook") => {
+      const spec = {
+        agent: "one",
+        argoProject: "default",
+        revisionHistoryLimit: 10,
+        source: { repoUrl: "https://git.example.com/apps.git", path },
+        destination: { namespace: "default" },
+      };
+      return ok(await service.api.PUT("/v1/applications/{id}", { params: { path: { id } }, body: { spec } }));
+    },
+    application: async (id) => (await service.api.GET("/v1/applications/{id}", { params: { path: { id } } })).data,
+    cr: async (name) => {
+      const found = await kube.get(RESOURCES.application, NAMESPACE, name);
+      return found.kind === "done" ? found.value : undefined;
+    },
+    sealKey: async () => {
+      const agent = ok(await service.api.GET("/v1/agents/{id}", { params: { path: { id: "one" } } }));
+      return agent.status.sealKey!;
+    },
+    seal: async (collection, id, credentials) => seal(await w.sealKey(), { account: "default", collection, id }, credentials),
+    stop: async () => {
+      await w.agent.stop();
+      await service.stop();
+      await kube.close();
+      await cluster.stop();
+    },
+  };
+  await until(
+    `the agent to connect`,
+    async () => {
+      if (w.agent.ended()) throw new Error(`the agent ended: ${w.agent.said()}`);
+      return (await service.api.GET("/v1/agents/{id}", { params: { path: { id: "one" } } })).data?.status.connected;
+    },
+    30_000,
+  ).catch(async (error) => {
+    const said = w.agent.said();
+    await w.stop();
+    throw new Error(`${error.message}; the agent said:\n${said}`);
+  });
+  return w;
+}
+
+/** What an operation answered, or an error with its problem. */
+export function ok<T>(answer: { data?: T; error?: unknown; response: Response }): T {
+  if (!answer.response.ok) throw new Error(`${answer.response.url} answered ${answer.response.status}: ${JSON.stringify(answer.error)}`);
+  return answer.data as T;
+}
+
+export function must<T>(outcome: { kind: string; value?: T; message?: string }): T {
+  if (outcome.kind !== "done") throw new Error(outcome.message);
+  return outcome.value as T;
+}
