@@ -5,6 +5,7 @@ import { RESOURCES, type Resource } from "../kube/path.ts";
 import { type Application, META } from "./application.ts";
 import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
+import { ignoredPointers, taking } from "./ignore.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
 import { ownerOf } from "./tracking.ts";
@@ -23,14 +24,17 @@ export async function applyTarget(
   options: readonly string[],
 ): Promise<Outcome<Change>> {
   const { live } = destination;
-  const resource = await resourceOf(destination, target);
+  const label = target.object.metadata.labels![META.app]!;
+  const resource = await resourceOf(destination, target, label);
   if (resource.kind !== "done") return resource;
   const other = otherOwner(destination, target, app);
   if (other) return stop("SharedResource", `${describe(target.object)} is part of application ${other}; it is left to that one`);
-  const current = live.get(target.key, target.object.metadata.labels![META.app]!);
+  const current = live.get(target.key, label);
   if (current && verdicts.get(target, current)) return done("unchanged");
 
-  let sent = await send(destination, resource.value, target.object, current, options);
+  const pointers = current && options.includes("RespectIgnoreDifferences=true") ? ignoredPointers(app, target.object) : [];
+  const wanted = current && pointers.length ? taking(target.object, current, pointers) : target.object;
+  let sent = await send(destination, resource.value, wanted, current, options);
   if (sent.kind !== "done" && sent.reason === KUBE.invalid && current && syncOption("Force", target.object, options) === "true") {
     sent = await recreate(destination, resource.value, target.object, current);
   }
@@ -85,13 +89,13 @@ export function otherOwner({ live, claims }: Destination, target: Target, app: A
 }
 
 /** A kind that was missing may have come with a CRD of the same sync. */
-async function resourceOf({ client, live }: Destination, target: Target): Promise<Outcome<Resource>> {
+async function resourceOf({ client, live }: Destination, target: Target, label: string): Promise<Outcome<Resource>> {
   if (target.resource) return done(target.resource);
   client.discovery.forget();
   const { group, version, kind } = gvkOf(target.object);
   const found = await client.discovery.find(group, version, kind);
   if (found.kind !== "done") return found;
-  const observed = await live.observe(found.value);
+  const observed = await live.observe(found.value, label);
   if (observed.kind !== "done") return observed;
   target.resource = found.value;
   target.problem = undefined;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { done, type Outcome } from "../../base/outcome.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { FieldSet, KubeObject } from "../kube/object.ts";
+import { without } from "./ignore.ts";
 import type { Target } from "./normalise.ts";
 
 type Json = Record<string, unknown>;
@@ -68,11 +69,16 @@ function hasKeys(field: string, item: unknown): boolean {
 
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Whether applying the object would change anything, by asking the API server to try. */
-export async function dryRun(client: KubeClient, target: Target, live: KubeObject): Promise<Outcome<boolean>> {
+/** Whether applying the object would change anything but what is ignored, by asking the API server to try. */
+export async function dryRun(
+  client: KubeClient,
+  target: Target,
+  live: KubeObject,
+  ignored: readonly string[] = [],
+): Promise<Outcome<boolean>> {
   const tried = await client.apply(target.resource!, target.object, { dryRun: true });
   if (tried.kind !== "done") return tried;
-  return done(isDeepStrictEqual(bare(tried.value), bare(live)));
+  return done(isDeepStrictEqual(without(bare(tried.value), ignored), without(bare(live), ignored)));
 }
 
 /** What a user decided, without what the server keeps about it. */

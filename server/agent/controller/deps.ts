@@ -1,5 +1,6 @@
 import type { Failure } from "../../base/outcome.ts";
 import type { KubeClient } from "../kube/client.ts";
+import type { KubeObject } from "../kube/object.ts";
 import type { RepoDoor, SourceType } from "../repo/types.ts";
 import { Verdicts } from "./compare.ts";
 import type { Destinations } from "./destination.ts";
@@ -35,7 +36,9 @@ export interface Memory {
   /** The last answer, when it was no. */
   failure?: { failure: Failure; sourceDigest: string; since: number; times: number };
   /** Objects that exist without our label, by key: looked up one by one, for applications that do not sync by themselves. */
-  unlabelled: Map<string, boolean>;
+  unlabelled: Map<string, KubeObject | undefined>;
+  /** Verdicts hold for these rules alone. */
+  ignoring: string;
 }
 
 /** What Git says, as far as it is known. */
@@ -48,4 +51,4 @@ export interface Wanted {
   normalised: Normalised;
 }
 
-export const newMemory = (): Memory => ({ verdicts: new Verdicts(), askedAt: 0, unlabelled: new Map() });
+export const newMemory = (): Memory => ({ verdicts: new Verdicts(), askedAt: 0, unlabelled: new Map(), ignoring: "" });

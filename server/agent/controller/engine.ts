@@ -5,7 +5,7 @@ import { MemoryCache } from "../cache/memory.ts";
 import { KubeClient } from "../kube/client.ts";
 import { type KubeConfig, loadConfig } from "../kube/config.ts";
 import { RepoClient } from "../repo/client.ts";
-import { repoSecret } from "../repo/main.ts";
+import { repoSecret } from "../repo/secret.ts";
 import { RepoService } from "../repo/service.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import { Controller } from "./controller.ts";

@@ -7,10 +7,17 @@ import { META } from "./application.ts";
 
 interface KindWatch {
   objects: Map<string, KubeObject>;
-  ready: Promise<Outcome<void>>;
+  ready: Promise<void>;
+  /** Why it cannot be seen now, and since when. */
   failure?: Failure;
+  failingSince: number;
   listed: boolean;
+  /** Labels of the applications that want to know when it can be seen again. */
+  waiting: Set<string>;
 }
+
+// A watch that is cut is resumed within seconds, and until then what it showed is good enough.
+const STALE_MS = 10_000;
 
 export interface LiveOptions {
   client: KubeClient;
@@ -36,10 +43,10 @@ export class Live {
   }
 
   /** Makes sure a kind is watched; resolves when its objects are known, or with why they are not. */
-  async observe(resource: Resource): Promise<Outcome<void>> {
+  async observe(resource: Resource, label: string): Promise<Outcome<void>> {
     const { namespaces = [] } = this.#options;
     const scopes = resource.namespaced && namespaces.length ? namespaces : [undefined];
-    const seen = await Promise.all(scopes.map((namespace) => this.#kind(resource, namespace)));
+    const seen = await Promise.all(scopes.map((namespace) => this.#kind(resource, namespace, label)));
     return seen.find((outcome) => outcome.kind !== "done") ?? done(undefined);
   }
 
@@ -74,12 +81,33 @@ export class Live {
     return size;
   }
 
-  #kind(resource: Resource, namespace: string | undefined): Promise<Outcome<void>> {
+  async #kind(resource: Resource, namespace: string | undefined, label: string): Promise<Outcome<void>> {
     const id = `${resource.group}/${resource.kind}@${namespace ?? ""}`;
-    const known = this.#kinds.get(id);
-    if (known) return known.failure && !known.listed ? Promise.resolve(known.failure) : known.ready;
-    let ready!: (outcome: Outcome<void>) => void;
-    const kind: KindWatch = { objects: new Map(), listed: false, ready: new Promise((resolve) => (ready = resolve)) };
+    const kind = this.#kinds.get(id) ?? this.#start(id, resource, namespace);
+    if (!kind.failure && !kind.listed) await kind.ready;
+    if (kind.failure && (!kind.listed || Date.now() - kind.failingSince > STALE_MS)) {
+      kind.waiting.add(label);
+      return kind.failure;
+    }
+    return done(undefined);
+  }
+
+  #start(id: string, resource: Resource, namespace: string | undefined): KindWatch {
+    let ready!: () => void;
+    const kind: KindWatch = {
+      objects: new Map(),
+      listed: false,
+      failingSince: 0,
+      waiting: new Set(),
+      ready: new Promise((resolve) => {
+        ready = resolve;
+      }),
+    };
+    const current = () => {
+      kind.failure = undefined;
+      for (const label of kind.waiting) this.#options.changed(label);
+      kind.waiting.clear();
+    };
     this.#kinds.set(id, kind);
     void watch({
       client: this.#options.client,
@@ -94,10 +122,10 @@ export class Live {
         kind.objects.clear();
         for (const [key, item] of fresh) this.#seen(kind, key, item);
         kind.listed = true;
-        kind.failure = undefined;
-        ready(done(undefined));
-        if (kind.ready !== LISTED) kind.ready = LISTED;
+        current();
+        ready();
       },
+      opened: current,
       change: (type, object) => {
         const key = keyOf(object);
         if (type !== "DELETED") return this.#seen(kind, key, object);
@@ -105,11 +133,12 @@ export class Live {
         this.#gone(key, object);
       },
       failed: (failure) => {
+        if (!kind.failure) kind.failingSince = Date.now();
         kind.failure = failure;
-        ready(failure);
+        ready();
       },
     });
-    return kind.ready;
+    return kind;
   }
 
   #seen(kind: KindWatch, key: string, object: KubeObject): void {
@@ -148,7 +177,6 @@ export class Live {
   }
 }
 
-const LISTED = Promise.resolve(done(undefined));
 const labelOf = (object: KubeObject | undefined): string => object?.metadata.labels?.[META.app] ?? "";
 
 // Versions are opaque by contract, but every API server's are etcd revisions, and only those of one kind are compared.

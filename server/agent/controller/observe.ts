@@ -8,6 +8,7 @@ import { covered, dryRun } from "./compare.ts";
 import type { Memory } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { aggregateHealth, type Health, type HealthStatus, healthOf } from "./health/health.ts";
+import { ignoredPointers, unsupportedRules } from "./ignore.ts";
 import type { Target } from "./normalise.ts";
 import { csv, hookOf } from "./order.ts";
 import type { Report } from "./report.ts";
@@ -43,7 +44,7 @@ export async function watchKinds(destination: Destination, app: Application, tar
   }
   await Promise.all(
     [...wanted].map(async ([id, resource]) => {
-      const seen = await destination.live.observe(resource);
+      const seen = await destination.live.observe(resource, appLabel(app.metadata.name));
       if (seen.kind !== "done") failures.set(id, seen);
     }),
   );
@@ -68,8 +69,14 @@ export async function observe(
   const images = new Set<string>();
   for (const [id, failure] of unseen) report.condition("ComparisonError", failure.reason, `${id} cannot be watched: ${failure.message}`);
 
+  if (unsupportedRules(app)) {
+    const message = "ignoreDifferences with jqPathExpressions or managedFieldsManagers is not supported by this version; use jsonPointers";
+    report.condition("ComparisonError", "IgnoreRuleUnsupported", message);
+  }
+
   const compared = targets.filter((target) => !target.hook);
-  const same = await Promise.all(compared.map((target) => isSame(target, live.get(target.key, label), destination, memory, unseen)));
+  await lookUpUnlabelled(app, compared, destination, memory, unseen);
+  const same = await Promise.all(compared.map((target) => isSame(app, target, live.get(target.key, label), destination, memory, unseen)));
   for (const [i, target] of compared.entries()) {
     const { object, key, wave } = target;
     const id = kindId(object);
@@ -91,10 +98,11 @@ export async function observe(
     }
     if (target.problem && !brought.has(id))
       report.condition("ComparisonError", target.problem.reason, `${describe(object)}: ${target.problem.message}`);
-    const health = current ? healthOf(current) : undefined;
-    if (current && health) row.health = health;
-    else if (!current && !unseen.has(id)) row.health = { status: "Missing" };
-    if (!ignored && !unseen.has(id)) parts.push({ health, missing: !current });
+    const here = current ?? memory.unlabelled.get(key);
+    const health = here ? healthOf(here) : undefined;
+    if (here && health) row.health = health;
+    else if (!here && !unseen.has(id)) row.health = { status: "Missing" };
+    if (!ignored && !unseen.has(id)) parts.push({ health, missing: !here });
     for (const image of imagesOf(current ?? object)) images.add(image);
     resources.push(row);
   }
@@ -125,6 +133,7 @@ export async function observe(
 }
 
 async function isSame(
+  app: Application,
   target: Target,
   current: KubeObject | undefined,
   { client }: Destination,
@@ -136,13 +145,38 @@ async function isSame(
   if (known !== undefined) return known;
   let same = covered(target.object, current);
   if (!same) {
-    const tried = await dryRun(client, target, current);
+    const tried = await dryRun(client, target, current, ignoredPointers(app, target.object));
     // What cannot be tried cannot be the same: an immutable field, a refusing webhook. The sync will say why.
     if (tried.kind === "again") return false;
     same = tried.kind === "done" && tried.value;
   }
   verdicts.set(target, current, same);
   return same;
+}
+
+/**
+ * Objects that exist without our label are not in the watch. An application that syncs by itself will write them anyway; for one that
+ * waits for its user, missing and present are different news, so they are looked up once for each revision.
+ */
+async function lookUpUnlabelled(
+  app: Application,
+  targets: readonly Target[],
+  destination: Destination,
+  memory: Memory,
+  unseen: ReadonlyMap<string, Failure>,
+) {
+  const { automated } = app.spec.syncPolicy ?? {};
+  if (automated && automated.enabled !== false) return;
+  const label = appLabel(app.metadata.name);
+  const open = targets.filter(
+    (t) => t.resource && !memory.unlabelled.has(t.key) && !destination.live.get(t.key, label) && !unseen.has(kindId(t.object)),
+  );
+  await Promise.all(
+    open.map(async ({ key, resource, object }) => {
+      const got = await destination.client.get(resource!, object.metadata.namespace, object.metadata.name);
+      if (got.kind === "done" || got.kind === "stop") memory.unlabelled.set(key, got.kind === "done" ? got.value : undefined);
+    }),
+  );
 }
 
 function foreignOwner(destination: Destination, target: Target, app: Application): string | undefined {

@@ -4,6 +4,7 @@ import type { Failure, Outcome } from "../../base/outcome.ts";
 import { done } from "../../base/outcome.ts";
 import type { Freshness, Source } from "../repo/types.ts";
 import { type Application, type HistoryEntry, META, type Operation, type OperationState, sourceOf } from "./application.ts";
+import { Verdicts } from "./compare.ts";
 import { type Deps, type Memory, newMemory, type Wanted } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { finalize } from "./finalize.ts";
@@ -63,6 +64,9 @@ export async function reconcile(deps: Deps, app: Application): Promise<Next | un
 
   // What is there?
   report.begin("Comparing", `comparing ${normalised.targets.length} objects of ${revision.slice(0, 7)}`);
+  if (freshness !== "cached") memory.unlabelled.clear();
+  const ignoring = digest(app.spec.ignoreDifferences ?? []);
+  if (memory.ignoring !== ignoring) Object.assign(memory, { ignoring, verdicts: new Verdicts() });
   const unseen = await watchKinds(destination.value, app, normalised.targets);
   let seen = await observe(app, normalised.targets, destination.value, memory, unseen, report);
 
@@ -99,6 +103,7 @@ export async function reconcile(deps: Deps, app: Application): Promise<Next | un
       report.condition("SyncError", firstReason(state) ?? "SyncFailed", state.message ?? "the sync failed");
     }
     // How is it now?
+    memory.unlabelled.clear();
     const failed = await watchKinds(destination.value, app, normalised.targets);
     seen = await observe(app, normalised.targets, destination.value, memory, failed, report);
   }

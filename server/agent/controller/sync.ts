@@ -1,4 +1,4 @@
-import type { Outcome } from "../../base/outcome.ts";
+import type { Failure, Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../kube/object.ts";
 import type { Application, OperationPhase, OperationState, ResourceResult } from "./application.ts";
@@ -43,7 +43,7 @@ export async function advance(input: SyncInput): Promise<OperationState> {
   const namespace = app.spec.destination.namespace;
   if (options.includes("CreateNamespace=true") && namespace && !input.targets.some((t) => t.key === `/Namespace//${namespace}`)) {
     const made = await ensureNamespace(destination, app);
-    if (made.kind !== "done") return run.finish("Failed", `namespace ${namespace} cannot be made: ${made.message}`);
+    if (made.kind !== "done") return run.noNamespace(namespace, made);
   }
 
   const main = groupTasks(run.tasks.filter((task) => task.phase !== "SyncFail"));
@@ -190,6 +190,20 @@ class Run {
         if (live) await this.#delete(task, live);
       },
     );
+  }
+
+  noNamespace(name: string, { reason, message }: Failure): OperationState {
+    const result = {
+      group: "",
+      version: "v1",
+      kind: "Namespace",
+      namespace: "",
+      name,
+      status: "SyncFailed",
+      syncPhase: "PreSync",
+    } as const;
+    this.#results.set("PreSync|Namespace", { ...result, reason, message });
+    return this.finish("Failed", `namespace ${name} cannot be made: ${message}`);
   }
 
   running(message: string): OperationState {

@@ -20,6 +20,8 @@ export interface WatchOptions {
   replace(items: KubeObject[]): void;
   change(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void;
   failed?(failure: Failure): void;
+  /** The stream is open: what is known is current again. */
+  opened?(): void;
   signal: AbortSignal;
 }
 
@@ -61,6 +63,7 @@ export async function watch(options: WatchOptions): Promise<void> {
       else await fail(opened);
       continue;
     }
+    options.opened?.();
     try {
       for await (const line of lines(opened.value)) {
         const event = JSON.parse(line) as { type: string; object: KubeObject & { code?: number } };

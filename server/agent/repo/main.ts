@@ -1,12 +1,12 @@
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { startProbes } from "../../base/probes.ts";
-import { Secret } from "../../base/secret.ts";
 import { MemoryCache } from "../cache/memory.ts";
 import { RedisCache } from "../cache/redis.ts";
+import { repoSecret } from "./secret.ts";
 import { repoServer } from "./server.ts";
 import { RepoService } from "./service.ts";
 
@@ -61,13 +61,4 @@ export async function runRepoServer(env: NodeJS.ProcessEnv, signal: AbortSignal)
   service.close();
   await cache.close();
   await probes?.stop();
-}
-
-/** The secret that the repo server and its clients share. */
-export function repoSecret(env: NodeJS.ProcessEnv): Secret {
-  const path = env.OUTPOST_REPO_TOKEN_FILE;
-  if (!path) throw new Error("OUTPOST_REPO_TOKEN_FILE is not set: it names the file with the secret shared with the repo server");
-  const secret = readFileSync(path, "utf8").trim();
-  if (secret.length < 16) throw new Error(`${path} holds fewer than 16 characters; give it a long random secret`);
-  return new Secret(secret);
 }
