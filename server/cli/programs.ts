@@ -9,20 +9,28 @@ import type { Io } from "./io.ts";
 export interface Program {
   summary: string;
   /** Resolves when it has ended; with a number other than 0 when it could not do its work. */
-  run(env: NodeJS.ProcessEnv, signal: AbortSignal, flags: { all?: boolean }): Promise<number | undefined | void>;
+  run(env: NodeJS.ProcessEnv, signal: AbortSignal, flags: { all?: boolean }): Promise<unknown>;
 }
 
+type Run = Program["run"];
+const server: Run = async (env, signal) => (await import("../control/main.ts")).runServer(env, signal);
+const agent: Run = async (env, signal, flags) => (await import("../agent/link/main.ts")).runAgent(env, signal, flags);
+const controller: Run = async (env, signal) => (await import("../agent/controller/main.ts")).runController(env, signal);
+const repoServer: Run = async (env, signal) => (await import("../agent/repo/main.ts")).runRepoServer(env, signal);
+
 export const PROGRAMS: Record<string, Program> = {
-  server: { summary: "run the GitOps service", run: async (env, signal) => (await import("../control/main.ts")).runServer(env, signal) },
-  agent: {
-    summary: "run the agent, the link between a cluster and the service",
-    run: async (env, signal, flags) => (await import("../agent/link/main.ts")).runAgent(env, signal, flags),
-  },
+  server: { summary: "run the GitOps service", run: server },
+  agent: { summary: "run the agent's link to the service", run: agent },
+  controller: { summary: "run the application controller", run: controller },
+  "repo-server": { summary: "run the repo server: fetch and render", run: repoServer },
 };
 
-async function start(program: Program, io: Io, flags: { all?: boolean }): Promise<void> {
-  const code = await program.run(io.env as NodeJS.ProcessEnv, io.signal, flags);
-  if (code) throw new Failure("", EXIT.failed, { answer: true });
+/** A program says why it cannot run in one line; who wants the stack asks for it with OUTPOST_LOG_LEVEL=debug. */
+async function start(name: string, io: Io, flags: { all?: boolean }): Promise<void> {
+  const code = await PROGRAMS[name]!.run(io.env as NodeJS.ProcessEnv, io.signal, flags).catch((error: Error) => {
+    throw new Failure(`outpost ${name}: ${(io.env.OUTPOST_LOG_LEVEL === "debug" && error.stack) || error.message}`);
+  });
+  if (typeof code === "number" && code !== 0) throw new Failure("", EXIT.failed, { answer: true });
 }
 
 /** Adds one program as a command of its own. */
@@ -32,7 +40,7 @@ export function programCommand(root: Command, io: Io, name: string): void {
     .command(name)
     .summary(summary)
     .description(summary)
-    .action(() => start(PROGRAMS[name]!, io, {}));
+    .action(() => start(name, io, {}));
 }
 
 /**
@@ -40,8 +48,8 @@ export function programCommand(root: Command, io: Io, name: string): void {
  * only the word wants help; a container or `--all` means the program.
  */
 export function programOf(command: Command, io: Io, name: string): void {
-  const program = PROGRAMS[name];
-  if (!program) return;
+  if (!PROGRAMS[name]) return;
+  command.description(`${command.description()} Without a verb this is the program itself, as its container starts it.`);
   if (name === "agent") command.option("--all", "controller, repo server and cache in this process too");
   command.action(async (flags: { all?: boolean }) => {
     if (
@@ -53,6 +61,6 @@ export function programOf(command: Command, io: Io, name: string): void {
       !io.env.DELEGATE_TOKEN
     )
       command.help();
-    await start(program, io, flags);
+    await start(name, io, flags);
   });
 }

@@ -65,14 +65,42 @@ export async function show(root: string, memory: Memory): Promise<number> {
   return 0;
 }
 
-async function pods(memory: Memory): Promise<string> {
+async function kubectl(memory: Memory, ...args: string[]): Promise<string> {
   const { own, nodeDir } = memory.state;
-  const columns =
-    "NAMESPACE:.metadata.namespace,POD:.metadata.name,STATUS:.status.phase,READY:.status.containerStatuses[*].ready,RESTARTS:.status.containerStatuses[*].restartCount";
-  const args = ["get", "pods", "--all-namespaces", "-o", `custom-columns=${columns}`];
   if (own)
     return (await run("kubectl", ["--kubeconfig", own.kubeconfig, ...(own.context ? ["--context", own.context] : []), ...args])).stdout;
   return (await findNode(nodeDir!)?.kubectl(...args)) ?? "the cluster does not run\n";
+}
+
+function pods(memory: Memory): Promise<string> {
+  const state = ".status.containerStatuses[*]";
+  const columns = `NAMESPACE:.metadata.namespace,POD:.metadata.name,STATUS:.status.phase,READY:${state}.ready,RESTARTS:${state}.restartCount`;
+  return kubectl(memory, "get", "pods", "--all-namespaces", "-o", `custom-columns=${columns}`);
+}
+
+/** For an apply that failed: the pods of ours that are not ready, with the last thing each said. */
+export async function whatIsNotReady(memory: Memory): Promise<string> {
+  const list = await kubectl(memory, "get", "pods", "--all-namespaces", "-l", "app.kubernetes.io/part-of=outpost", "-o", "json").catch(
+    () => "",
+  );
+  if (!list.startsWith("{")) return "";
+  type Pod = {
+    metadata: { name: string; namespace: string };
+    status: { containerStatuses?: { ready: boolean; state?: { waiting?: { reason?: string; message?: string } } }[] };
+  };
+  const lines: string[] = [];
+  for (const { metadata, status: now } of (JSON.parse(list) as { items: Pod[] }).items) {
+    if (now.containerStatuses?.every((x) => x.ready)) continue;
+    const waiting = now.containerStatuses?.find((x) => x.state?.waiting)?.state?.waiting;
+    const name = ["-n", metadata.namespace, metadata.name];
+    const said =
+      (await kubectl(memory, "logs", "--previous", "--tail=5", ...name).catch(() => "")) ||
+      (await kubectl(memory, "logs", "--tail=5", ...name).catch(() => ""));
+    lines.push(
+      `Pod ${metadata.namespace}/${metadata.name} is not ready${waiting?.reason ? ` (${waiting.reason})` : ""}${said ? `; it said:\n${indent(said.trimEnd())}` : ""}`,
+    );
+  }
+  return lines.join("\n");
 }
 
 /** `--status`: which of the parts run. */

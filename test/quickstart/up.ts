@@ -13,7 +13,7 @@ import { accepts, freePort } from "../servers/run.ts";
 import { runLogged } from "../setup.mjs";
 import { runs, startBackground, stopBackground } from "./background.ts";
 import { adminKey, serviceCommand, serviceEnv, serviceReady } from "./service.ts";
-import { show, signIn } from "./show.ts";
+import { show, signIn, whatIsNotReady } from "./show.ts";
 import type { Memory, OwnCluster } from "./state.ts";
 import { applyNote, copyExample, terraform, terraformErrors } from "./terraform.ts";
 
@@ -167,7 +167,7 @@ async function apply(o: Options, mirror: string): Promise<void> {
         if (text) step.note(text);
       },
     );
-    if (ran.code !== 0) throw new Error(terraformErrors(ran.output));
+    if (ran.code !== 0) throw new Error(`${terraformErrors(ran.output)}\n\n${await whatIsNotReady(memory)}`.trim());
     step.done(/Apply complete! Resources: (.*)\./.exec(ran.output)?.[1] ?? "");
   });
 }
