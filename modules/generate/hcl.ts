@@ -2,6 +2,7 @@
 import { type Entry, entries, expression } from "./expression.ts";
 import type { Block } from "./schema.ts";
 
+// biome-ignore lint/suspicious/noExplicitAny: Terraform's JSON has any shape, and the schema says which
 type Json = Record<string, any>;
 type Kind = "resource" | "data" | "ephemeral";
 

@@ -15,6 +15,11 @@ export function findHelm(env: NodeJS.ProcessEnv = process.env): string {
   if (env.HELM) return env.HELM;
   const args = ["--import", "tsx", "--input-type=module", "--eval", ASK];
   // A cold build takes minutes on two cores.
-  const said = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], timeout: 30 * 60_000 });
+  const said = execFileSync(process.execPath, args, {
+    cwd: root,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: 30 * 60_000,
+  });
   return said.trim().split("\n").at(-1)!;
 }

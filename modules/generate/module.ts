@@ -1,5 +1,16 @@
 /** A module is written once, as a construct whose properties are Terraform variables. */
-import { type App, TerraformOutput, TerraformStack, TerraformVariable, type TerraformVariableConfig, Testing } from "cdktf";
+import {
+  App,
+  type ITerraformDependable,
+  TerraformOutput,
+  TerraformStack,
+  TerraformVariable,
+  type TerraformVariableConfig,
+  Testing,
+} from "cdktf";
+
+/** A synthesised stack: kind of block → type or name → … */
+export type StackJson = Record<string, Record<string, Record<string, object>>>;
 
 export interface ModuleDefinition {
   /** Folder below `modules/hcl`. */
@@ -30,25 +41,25 @@ export class ModuleStack extends TerraformStack {
     return variable;
   }
 
-  output(name: string, config: { value: string; description: string; dependsOn?: any[] }): void {
+  output(name: string, config: { value: string; description: string; dependsOn?: ITerraformDependable[] }): void {
     new TerraformOutput(this, `output-${name}`, config).overrideLogicalId(name);
     this.outputs.push({ name, description: config.description });
   }
 }
 
 /** Synthesises a definition to Terraform's JSON. */
-export function synthesize(definition: ModuleDefinition): { stack: ModuleStack; json: Record<string, any> } {
-  const app: App = Testing.app();
-  const stack = new ModuleStack(app, definition.name);
+export function synthesize(definition: ModuleDefinition): { stack: ModuleStack; json: StackJson } {
+  // Not `Testing.app()`, which leaves a folder behind.
+  const stack = new ModuleStack(new App({ stackTraces: false }), definition.name);
   definition.build(stack);
-  return { stack, json: plainNames(JSON.parse(Testing.synth(stack)), definition.name) };
+  return { stack, json: plainNames(JSON.parse(Testing.synth(stack)) as StackJson, definition.name) };
 }
 
 /** An object that is the only one of its type takes the module's name instead of the one with a hash. */
-function plainNames(json: Record<string, any>, name: string): Record<string, any> {
+function plainNames(json: StackJson, name: string): StackJson {
   let text = JSON.stringify(json);
   for (const kind of ["resource", "data", "ephemeral"]) {
-    for (const [type, named] of Object.entries<object>(json[kind] ?? {})) {
+    for (const [type, named] of Object.entries(json[kind] ?? {})) {
       const [only, ...others] = Object.keys(named);
       if (others.length > 0 || only === name) continue;
       // The hash makes it unlike any other text, so that references change with it and nothing else does.
@@ -56,5 +67,5 @@ function plainNames(json: Record<string, any>, name: string): Record<string, any
       text = text.replaceAll(only!, name);
     }
   }
-  return JSON.parse(text);
+  return JSON.parse(text) as StackJson;
 }

@@ -104,7 +104,8 @@ function fillingOf(values: InstallValues): Filling {
     redisImage: values.redisImage ?? image,
     imagePullSecret,
     httpsProxy,
-    noProxy: httpsProxy === undefined ? undefined : values.noProxy,
+    // Without a proxy the whole entry goes; with one, the cluster's own addresses stay.
+    moreNoProxy: httpsProxy === undefined ? undefined : ["", ...(values.noProxy ?? "").split(",").filter(Boolean)].join(","),
     repoToken,
     redisPassword,
     internalDigest: sha256(`${repoToken}:${redisPassword}`).slice(0, 12),

@@ -14,6 +14,8 @@ export const slots = {
   imagePullSecret: "slot-pull-secret",
   httpsProxy: "http://slot-https-proxy.invalid",
   noProxy: "slot-no-proxy",
+  /** As the charts append it. */
+  moreNoProxy: ",slot-no-proxy",
   repoToken: "slot-repo-token-0000",
   redisPassword: "slot-redis-password-0000",
   internalDigest: "slot-digest-of-internal",

@@ -468,6 +468,10 @@ export const agent_all_cluster = [
          "value": "false"
         },
         {
+         "name": "OUTPOST_WORK",
+         "value": "/var/lib/outpost"
+        },
+        {
          "name": "POD_NAME",
          "valueFrom": {
           "fieldRef": {

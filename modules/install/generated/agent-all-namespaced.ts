@@ -470,6 +470,10 @@ export const agent_all_namespaced = [
          "value": "true"
         },
         {
+         "name": "OUTPOST_WORK",
+         "value": "/var/lib/outpost"
+        },
+        {
          "name": "POD_NAME",
          "valueFrom": {
           "fieldRef": {

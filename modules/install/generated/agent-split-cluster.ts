@@ -505,6 +505,20 @@ export const agent_split_cluster = [
   "rules": [
    {
     "apiGroups": [
+     "argoproj.io"
+    ],
+    "resources": [
+     "applications"
+    ],
+    "verbs": [
+     "get",
+     "list",
+     "watch",
+     "patch"
+    ]
+   },
+   {
+    "apiGroups": [
      ""
     ],
     "resources": [
@@ -512,32 +526,8 @@ export const agent_split_cluster = [
      "configmaps"
     ],
     "verbs": [
-     "get",
      "list",
      "watch"
-    ]
-   },
-   {
-    "apiGroups": [
-     "argoproj.io"
-    ],
-    "resources": [
-     "applications",
-     "applicationsets",
-     "appprojects",
-     "applications/status",
-     "applicationsets/status",
-     "applications/finalizers",
-     "applicationsets/finalizers"
-    ],
-    "verbs": [
-     "get",
-     "list",
-     "watch",
-     "create",
-     "update",
-     "patch",
-     "delete"
     ]
    },
    {
@@ -549,25 +539,8 @@ export const agent_split_cluster = [
     ],
     "verbs": [
      "get",
-     "list",
-     "watch",
      "create",
-     "update",
-     "patch",
-     "delete"
-    ]
-   },
-   {
-    "apiGroups": [
-     "",
-     "events.k8s.io"
-    ],
-    "resources": [
-     "events"
-    ],
-    "verbs": [
-     "create",
-     "patch"
+     "update"
     ]
    }
   ]
@@ -1469,6 +1442,10 @@ export const agent_split_cluster = [
         {
          "name": "OUTPOST_REPO_TOKEN_FILE",
          "value": "/etc/outpost/repo/repo-token"
+        },
+        {
+         "name": "OUTPOST_WORK",
+         "value": "/var/lib/outpost"
         },
         {
          "name": "REDIS_PASSWORD",

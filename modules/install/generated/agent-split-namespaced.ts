@@ -478,6 +478,20 @@ export const agent_split_namespaced = [
   "rules": [
    {
     "apiGroups": [
+     "argoproj.io"
+    ],
+    "resources": [
+     "applications"
+    ],
+    "verbs": [
+     "get",
+     "list",
+     "watch",
+     "patch"
+    ]
+   },
+   {
+    "apiGroups": [
      ""
     ],
     "resources": [
@@ -485,32 +499,8 @@ export const agent_split_namespaced = [
      "configmaps"
     ],
     "verbs": [
-     "get",
      "list",
      "watch"
-    ]
-   },
-   {
-    "apiGroups": [
-     "argoproj.io"
-    ],
-    "resources": [
-     "applications",
-     "applicationsets",
-     "appprojects",
-     "applications/status",
-     "applicationsets/status",
-     "applications/finalizers",
-     "applicationsets/finalizers"
-    ],
-    "verbs": [
-     "get",
-     "list",
-     "watch",
-     "create",
-     "update",
-     "patch",
-     "delete"
     ]
    },
    {
@@ -522,25 +512,8 @@ export const agent_split_namespaced = [
     ],
     "verbs": [
      "get",
-     "list",
-     "watch",
      "create",
-     "update",
-     "patch",
-     "delete"
-    ]
-   },
-   {
-    "apiGroups": [
-     "",
-     "events.k8s.io"
-    ],
-    "resources": [
-     "events"
-    ],
-    "verbs": [
-     "create",
-     "patch"
+     "update"
     ]
    }
   ]
@@ -1471,6 +1444,10 @@ export const agent_split_namespaced = [
         {
          "name": "OUTPOST_REPO_TOKEN_FILE",
          "value": "/etc/outpost/repo/repo-token"
+        },
+        {
+         "name": "OUTPOST_WORK",
+         "value": "/var/lib/outpost"
         },
         {
          "name": "REDIS_PASSWORD",

@@ -28,8 +28,8 @@ app.kubernetes.io/component: {{ .component }}
 {{/* Head of every object: dict root component name [keep]. */}}
 {{- define "outpost.metadata" -}}
 metadata:
-  name: {{ .name }}
-  namespace: {{ .root.Release.Namespace }}
+  name: {{ .name | quote }}
+  namespace: {{ .root.Release.Namespace | quote }}
   labels:
     {{- include "outpost.labels" .root | nindent 4 }}
     {{- with .component }}

@@ -24,20 +24,20 @@ metadata:
 
 {{- define "outpost.podSpec" -}}
 {{- $v := .root.Values -}}
-serviceAccountName: {{ .account }}
+serviceAccountName: {{ .account | quote }}
 automountServiceAccountToken: {{ .api }}
 enableServiceLinks: false
 terminationGracePeriodSeconds: {{ $v.terminationGracePeriodSeconds }}
 {{- with $v.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 securityContext:
   {{- toYaml $v.podSecurityContext | nindent 2 }}
 {{- with .part.priorityClassName | default $v.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with .part.nodeSelector | default $v.nodeSelector }}
 nodeSelector:
@@ -54,8 +54,8 @@ affinity:
 {{- if $v.topologySpread.enabled }}
 topologySpreadConstraints:
   - maxSkew: {{ $v.topologySpread.maxSkew }}
-    topologyKey: {{ $v.topologySpread.topologyKey }}
-    whenUnsatisfiable: {{ $v.topologySpread.whenUnsatisfiable }}
+    topologyKey: {{ $v.topologySpread.topologyKey | quote }}
+    whenUnsatisfiable: {{ $v.topologySpread.whenUnsatisfiable | quote }}
     labelSelector:
       matchLabels:
         {{- include "outpost.selector" . | nindent 8 }}
@@ -66,7 +66,7 @@ topologySpreadConstraints:
 {{- define "outpost.container" -}}
 {{- $v := .root.Values -}}
 image: {{ include "outpost.image" (dict "root" .root "image" $v.image) | quote }}
-imagePullPolicy: {{ $v.image.pullPolicy }}
+imagePullPolicy: {{ $v.image.pullPolicy | quote }}
 securityContext:
   {{- toYaml $v.containerSecurityContext | nindent 2 }}
 resources:
@@ -101,7 +101,7 @@ readinessProbe:
 - name: HOME
   value: /tmp
 - name: OUTPOST_LOG_LEVEL
-  value: {{ $v.logLevel }}
+  value: {{ $v.logLevel | quote }}
 {{- if or $v.proxy.httpsProxy $v.proxy.httpProxy }}
 {{- with $v.proxy.httpsProxy }}
 - name: HTTPS_PROXY
@@ -130,8 +130,8 @@ readinessProbe:
 - name: OUTPOST_TOKEN
   valueFrom:
     secretKeyRef:
-      name: {{ default "outpost-agent-token" $v.existingTokenSecret.name }}
-      key: {{ ternary $v.existingTokenSecret.key "token" (ne $v.existingTokenSecret.name "") }}
+      name: {{ default "outpost-agent-token" $v.existingTokenSecret.name | quote }}
+      key: {{ ternary $v.existingTokenSecret.key "token" (ne $v.existingTokenSecret.name "") | quote }}
       optional: true
 {{- if or $v.ca.bundle $v.ca.existingSecret.name }}
 - name: OUTPOST_CA_FILE
@@ -154,7 +154,7 @@ readinessProbe:
 
 {{- define "outpost.env.redis" -}}
 - name: REDIS_PASSWORD
-  valueFrom: { secretKeyRef: { name: {{ include "outpost.internalSecret" . }}, key: redis-password } }
+  valueFrom: { secretKeyRef: { name: {{ include "outpost.internalSecret" . | quote }}, key: redis-password } }
 - name: REDIS_URL
   {{- if .Values.redis.enabled }}
   value: redis://:$(REDIS_PASSWORD)@outpost-agent-redis.{{ .Release.Namespace }}.svc:6379/0
@@ -174,8 +174,8 @@ readinessProbe:
 {{- if .existingSecret.name }}
 - name: ca
   secret:
-    secretName: {{ .existingSecret.name }}
-    items: [{ key: {{ .existingSecret.key }}, path: ca.crt }]
+    secretName: {{ .existingSecret.name | quote }}
+    items: [{ key: {{ .existingSecret.key | quote }}, path: ca.crt }]
 {{- else if .bundle }}
 - name: ca
   configMap: { name: outpost-agent-ca }
@@ -186,6 +186,6 @@ readinessProbe:
 {{- define "outpost.volumes.repo" -}}
 - name: repo-token
   secret:
-    secretName: {{ include "outpost.internalSecret" . }}
+    secretName: {{ include "outpost.internalSecret" . | quote }}
     items: [{ key: repo-token, path: repo-token }]
 {{- end }}

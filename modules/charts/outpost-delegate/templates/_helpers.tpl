@@ -30,7 +30,7 @@ outpost.dev/scope: {{ printf "%s/%s/%s" .Values.delegate.account (default "-" .V
 {{- define "delegate.metadata" -}}
 metadata:
   name: {{ include "delegate.name" .root }}{{ .suffix }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   labels:
     {{- include "delegate.labels" .root | nindent 4 }}
   annotations:
@@ -96,7 +96,7 @@ metadata:
 - name: POD_NAMESPACE
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
 - name: OUTPOST_LOG_LEVEL
-  value: {{ .Values.logLevel }}
+  value: {{ .Values.logLevel | quote }}
 {{- if or .Values.ca.bundle .Values.ca.existingSecret.name }}
 - name: OUTPOST_CA_FILE
   value: /etc/outpost/ca/ca.crt
