@@ -36,6 +36,8 @@ const ROOMS: Record<string, string[]> = {
     "server/control/store",
     "server/control/access",
     "server/control/tasks",
+    // The manifests that the service hands out are rendered from the charts, and pure.
+    "modules/install",
   ],
   "server/cli": ["openapi", "server/base"],
   "server/cli/programs.ts": ["server/control", "server/agent", "server/delegate", "server/cli"],
