@@ -9,7 +9,7 @@ import { KubeClient } from "../kube/client.ts";
 import { loadConfig } from "../kube/config.ts";
 import { withLease } from "../kube/lease.ts";
 import { RepoClient } from "../repo/client.ts";
-import { repoSecret } from "../repo/main.ts";
+import { repoSecret } from "../repo/secret.ts";
 import { serve } from "./serve.ts";
 
 /**
