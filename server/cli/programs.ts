@@ -17,12 +17,14 @@ const server: Run = async (env, signal) => (await import("../control/main.ts")).
 const agent: Run = async (env, signal, flags) => (await import("../agent/link/main.ts")).runAgent(env, signal, flags);
 const controller: Run = async (env, signal) => (await import("../agent/controller/main.ts")).runController(env, signal);
 const repoServer: Run = async (env, signal) => (await import("../agent/repo/main.ts")).runRepoServer(env, signal);
+const delegate: Run = async (env, signal) => (await import("../delegate/main.ts")).runDelegate(env, signal);
 
 export const PROGRAMS: Record<string, Program> = {
   server: { summary: "run the GitOps service", run: server },
   agent: { summary: "run the agent's link to the service", run: agent },
   controller: { summary: "run the application controller", run: controller },
   "repo-server": { summary: "run the repo server: fetch and render", run: repoServer },
+  delegate: { summary: "run a delegate", run: delegate },
 };
 
 /** A program says why it cannot run in one line; who wants the stack asks for it with OUTPOST_LOG_LEVEL=debug. */
