@@ -4,7 +4,7 @@ import { type Application, type ApplicationCondition, type ApplicationStatus, ME
 import type { Deps } from "./deps.ts";
 
 // A step that ends sooner is not worth a write: the next one would come at once.
-const ANNOUNCE_AFTER_MS = 250;
+const ANNOUNCE_AFTER_MS = 1_000;
 
 /**
  * What one reconciliation tells about itself. Steps are announced before they begin; an announcement is written when the step takes long

@@ -12,6 +12,9 @@ const MAX_REFS_BYTES = 32_000_000;
 // Every shallow fetch adds a pack; lookups slow down with their number.
 const MAX_PACKS = 40;
 const KEPT_COMMITS = 20;
+// After a question that took 30 ms the next one waits 30 ms: half of the time at the most is spent on asking.
+const PAUSE = 1;
+const MAX_PAUSE_MS = 250;
 
 /** The local copy of one repository: bare, shallow, without a work tree. All who want the same thing at once share one command. */
 export class Mirror {
@@ -23,7 +26,9 @@ export class Mirror {
   #ready: Promise<Outcome<string>> | undefined;
   #refs: Refs | undefined;
   #asking: Promise<Outcome<Refs>> | undefined;
-  #next: { repo: RepoAccess; promise: Promise<Outcome<Refs>> } | undefined;
+  #next: Promise<Outcome<Refs>> | undefined;
+  #endedAt = Number.NEGATIVE_INFINITY;
+  #tookMs = 0;
   readonly #fetching = new Map<string, Promise<Outcome<string>>>();
   #fetches = 0;
   /** When it was last used, so that the oldest can be dropped. */
@@ -36,23 +41,26 @@ export class Mirror {
     this.#reader = new GitReader(this.#folder);
   }
 
-  /** What the remote has now: an answer that began before the question is not taken, the next one is shared by all who wait. */
+  /**
+   * What the remote has now: an answer that began before the question is not taken, the next one is shared by all who wait. Under load the next
+   * one waits a little, so that many share it: a question costs a process here and two requests there.
+   */
   refs(repo: RepoAccess): Promise<Outcome<Refs>> {
     this.usedAt = Date.now();
-    if (!this.#asking) {
-      this.#asking = this.#ask(repo).finally(() => {
-        this.#asking = undefined;
-      });
-      return this.#asking;
-    }
-    this.#next ??= {
-      repo,
-      promise: this.#asking.then(() => {
-        this.#next = undefined;
-        return this.refs(repo);
-      }),
-    };
-    return this.#next.promise;
+    this.#next ??= (async () => {
+      await this.#asking;
+      const pause = this.#endedAt + Math.min(MAX_PAUSE_MS, PAUSE * this.#tookMs) - performance.now();
+      if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+      this.#next = undefined;
+      const started = performance.now();
+      this.#asking = this.#ask(repo);
+      const refs = await this.#asking;
+      this.#endedAt = performance.now();
+      this.#tookMs = this.#endedAt - started;
+      this.#asking = undefined;
+      return refs;
+    })();
+    return this.#next;
   }
 
   /** The last answer of `refs`, if there was one. */
