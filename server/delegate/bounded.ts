@@ -1,0 +1,111 @@
+import { spawn } from "node:child_process";
+import { setPriority } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import { done, type Outcome, stop } from "../base/outcome.ts";
+import { Lines } from "./lines.ts";
+import { endTree, type Mark, signalTree } from "./tree.ts";
+
+export type Stream = "stdout" | "stderr" | "system";
+/** Takes one line; a promise means: wait for it before reading more. */
+export type WriteLine = (stream: Stream, text: string) => Promise<void> | undefined;
+
+export interface Command {
+  file: string;
+  args: readonly string[];
+  cwd: string;
+  /** All of the environment: nothing is inherited. */
+  env: Record<string, string>;
+}
+
+export interface BoundedOptions {
+  /** `NAME=value` of the command's environment that no other task has. */
+  mark: string;
+  /** For each process; the tree together is watched by `limits.ts`. 0: none. */
+  memoryBytes: number;
+  write: WriteLine;
+  /** The process with its group, as soon as there is one. */
+  started?: (mark: () => Mark) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Before the command itself: the kernel's choice when memory runs out, no core dumps, and a bound for its data (not for its address space,
+ * of which Node, Java and Go reserve far more than they use). Then a watcher in the same process group, which kills the group when
+ * its pipe to the delegate closes: a delegate that is killed takes its tasks along, before others are given them.
+ */
+const PREPARE = `{ echo 700 > /proc/self/oom_score_adj; } 2>/dev/null
+ulimit -c 0 2>/dev/null
+[ "$0" = 0 ] || ulimit -d "$0" 2>/dev/null
+( { read _ <&3; kill -KILL 0; } </dev/null >/dev/null 2>&1 & )
+exec 3<&-
+exec "$@"`;
+
+// Work must not take the processor from the delegate's own heartbeat.
+const NICE = 10;
+// Whoever holds the output open after its tree is gone is not of the task.
+const PIPES_MS = 1_000;
+
+/**
+ * Runs a command to its end, in a process group of its own, and gives its exit code (128 + n for signal n). When the signal ends, all
+ * its processes are asked to end and then killed. What it left running goes with it: after this nothing of it lives.
+ */
+export async function runBounded(command: Command, options: BoundedOptions): Promise<Outcome<number>> {
+  if (options.signal.aborted) return stop("Ended", "it was not started");
+  const prepare = ["-c", PREPARE, String(Math.floor(options.memoryBytes / 1024)), command.file, ...command.args];
+  const child = spawn("/bin/sh", prepare, {
+    cwd: command.cwd,
+    env: command.env,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+  });
+  let alive = child.pid !== undefined;
+  const mark = (): Mark => ({ variable: options.mark, group: alive ? child.pid : undefined });
+  const guard = child.stdio[3] as Writable;
+  guard.on("error", () => {});
+  let ending: Promise<number> | undefined;
+  const end = () => {
+    ending ??= endTree(mark);
+  };
+  const ended = new Promise<Outcome<number>>((resolve) => {
+    child.once("error", (error) => resolve(stop("NotStarted", `its process could not be started: ${error.message}`)));
+    child.once("exit", (code, signal) => {
+      // The group's number is ours for as long as the group has members: this is the last moment to use it.
+      if (child.pid !== undefined) signalTree({ variable: options.mark, group: child.pid }, "SIGKILL");
+      alive = false;
+      resolve(done(code ?? 128 + signalNumber(signal)));
+    });
+  });
+  const reading = [pump(child.stdout!, "stdout", options.write), pump(child.stderr!, "stderr", options.write)];
+  if (child.pid !== undefined) {
+    try {
+      setPriority(child.pid, NICE);
+    } catch {
+      // It has ended already.
+    }
+    options.started?.(mark);
+    options.signal.addEventListener("abort", end, { once: true });
+    if (options.signal.aborted) end();
+  }
+  const outcome = await ended;
+  guard.destroy();
+  const left = (await ending) ?? (await endTree(mark, 0));
+  options.signal.removeEventListener("abort", end);
+  const late = setTimeout(() => [child.stdout, child.stderr].forEach((s) => void s?.destroy()), PIPES_MS);
+  await Promise.all(reading);
+  clearTimeout(late);
+  if (left) await options.write("system", `[${left} processes could not be ended]`);
+  return outcome;
+}
+
+async function pump(stream: Readable, name: Stream, write: WriteLine): Promise<void> {
+  const lines = new Lines();
+  try {
+    for await (const chunk of stream) for (const line of lines.add(chunk as Buffer)) await write(name, line);
+  } catch {
+    // Closed from this side.
+  }
+  for (const line of lines.end()) await write(name, line);
+}
+
+const SIGNALS: Record<string, number> = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGPIPE: 13, SIGTERM: 15 };
+const signalNumber = (signal: NodeJS.Signals | null) => SIGNALS[signal ?? ""] ?? 0;

@@ -1,0 +1,22 @@
+import type { Schemas } from "../../../openapi/client.ts";
+import { gitClone } from "./git-clone.ts";
+import type { Kind } from "./kind.ts";
+import { shellRun } from "./shell-run.ts";
+
+/** Every kind of the contract, and no other. */
+export const KINDS: Record<Schemas["TaskKind"], Kind> = {
+  "git.clone": gitClone,
+  "shell.run": shellRun,
+};
+
+/** The kind of that name, or undefined; never a member of Object's. */
+export const tryKind = (name: string): Kind | undefined => (Object.hasOwn(KINDS, name) ? KINDS[name as Schemas["TaskKind"]] : undefined);
+
+/** What this installation can run, and why it cannot run the rest. */
+export async function capabilities(env: NodeJS.ProcessEnv): Promise<{ able: string[]; lacking: { kind: string; why: string }[] }> {
+  const checked = await Promise.all(Object.entries(KINDS).map(async ([kind, { lacks }]) => ({ kind, why: await lacks(env) })));
+  return {
+    able: checked.filter(({ why }) => why === undefined).map(({ kind }) => kind),
+    lacking: checked.flatMap(({ kind, why }) => (why === undefined ? [] : [{ kind, why }])),
+  };
+}
