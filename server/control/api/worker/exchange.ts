@@ -3,6 +3,7 @@ import { Problem } from "../../domain/problem.ts";
 import { agentTopic, setKnown } from "../../store/deliveries.ts";
 import { tryFindByUid } from "../../store/objects.ts";
 import { type SessionRow, touchWorker } from "../../store/sessions.ts";
+import { tryFindWorker } from "../../store/workers.ts";
 import { writing } from "../../store/writer.ts";
 import { cancelledOf, leaseTasks } from "../../tasks/lease.ts";
 import { setConnected } from "../../tasks/presence.ts";
@@ -23,6 +24,8 @@ export const exchange =
     const session = sessionOf(call);
     const { body } = call;
     await contact(s, session, body.draining);
+    // A poll of the same worker that is still waiting would go on taking tasks for it: it is woken and returns.
+    if (body.draining) await s.db.transaction(async (tx) => tx.notify(session.account, `worker:${session.worker}`));
     if (session.kind === "agent" && body.known)
       await s.db.transaction((tx) => setKnown(tx, session.account, session.objectUid, saneKnown(body.known!)));
     if (session.kind === "agent" && body.reports?.length) await takeReports(s, session, body.reports);
@@ -32,8 +35,8 @@ export const exchange =
     s.metrics.polls.inc();
     try {
       for (;;) {
-        const answer = await gather(s, session, body.draining ? 0 : body.free);
-        const left = ends - Date.now();
+        const { leaving, ...answer } = await gather(s, session, body.draining ? 0 : body.free);
+        const left = leaving && !body.draining ? 0 : ends - Date.now();
         if (answer.objects.length || answer.tasks.length || answer.cancel.length || left <= 0 || call.signal.aborted)
           return { status: 200, body: answer };
         await waiter.wait(Math.min(left, LOOK_MS), call.signal);
@@ -65,13 +68,14 @@ export async function contact(s: Services, session: SessionRow, draining?: boole
   });
 }
 
-async function gather(s: Services, session: SessionRow, free: number): Promise<Answer> {
+async function gather(s: Services, session: SessionRow, free: number): Promise<Answer & { leaving: boolean }> {
   return s.db.transaction(async (tx) => {
     const { objects, more } = session.kind === "agent" ? await collectObjects(s, tx, session) : { objects: [], more: false };
     const tags = session.kind === "delegate" ? await tagsOf(tx, session) : [];
-    const tasks = free > 0 ? await leaseTasks(tx, session, tags, free) : [];
+    const leaving = session.kind === "delegate" && (await tryFindWorker(tx, session.account, session.worker))?.draining === true;
+    const tasks = free > 0 && !leaving ? await leaseTasks(tx, session, tags, free) : [];
     const cancel = await cancelledOf(tx, session);
-    return { objects, tasks: tasks.map((task) => s.signer.signed(task)), cancel, ...(more ? { more } : {}) };
+    return { objects, tasks: tasks.map((task) => s.signer.signed(task)), cancel, ...(more ? { more } : {}), leaving };
   });
 }
 
