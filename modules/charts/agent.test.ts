@@ -50,8 +50,12 @@ test("only the agent and the controller have a token of the Kubernetes API", () 
   expect(new Set(subjects)).toEqual(new Set(["outpost-agent", "outpost-agent-controller"]));
 });
 
-test("the agent reads of the cluster only the namespace kube-system", () => {
-  const roles = boundTo(everything.split, "outpost-agent");
+test("the agent only reads outside its namespace, for diffs; without them only the namespace kube-system", () => {
+  const verbs = boundTo(everything.split, "outpost-agent")
+    .filter((r) => r.kind === "ClusterRole")
+    .flatMap((r) => r.rules.flatMap((rule: Json) => rule.verbs));
+  expect(new Set(verbs)).toEqual(new Set(["get"]));
+  const roles = boundTo(agent({ link: { readObjects: false } }), "outpost-agent");
   expect(roles.filter((r) => r.kind === "ClusterRole").map((r) => r.rules)).toEqual([
     [{ apiGroups: [""], resources: ["namespaces"], resourceNames: ["kube-system"], verbs: ["get"] }],
   ]);

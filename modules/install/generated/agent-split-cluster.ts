@@ -304,6 +304,35 @@ export const agent_split_cluster = [
   "apiVersion": "rbac.authorization.k8s.io/v1",
   "kind": "ClusterRole",
   "metadata": {
+   "name": "outpost-agent-read:slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-agent",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-agent-0.1.0",
+    "outpost.dev/agent": "slot-id",
+    "app.kubernetes.io/component": "agent"
+   }
+  },
+  "rules": [
+   {
+    "apiGroups": [
+     "*"
+    ],
+    "resources": [
+     "*"
+    ],
+    "verbs": [
+     "get"
+    ]
+   }
+  ]
+ },
+ {
+  "apiVersion": "rbac.authorization.k8s.io/v1",
+  "kind": "ClusterRole",
+  "metadata": {
    "name": "outpost-agent-controller:slot-namespace",
    "labels": {
     "app.kubernetes.io/part-of": "outpost",
@@ -353,6 +382,34 @@ export const agent_split_cluster = [
    "apiGroup": "rbac.authorization.k8s.io",
    "kind": "ClusterRole",
    "name": "outpost-agent-cluster-uid:slot-namespace"
+  },
+  "subjects": [
+   {
+    "kind": "ServiceAccount",
+    "name": "outpost-agent",
+    "namespace": "slot-namespace"
+   }
+  ]
+ },
+ {
+  "apiVersion": "rbac.authorization.k8s.io/v1",
+  "kind": "ClusterRoleBinding",
+  "metadata": {
+   "name": "outpost-agent-read:slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-agent",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-agent-0.1.0",
+    "outpost.dev/agent": "slot-id",
+    "app.kubernetes.io/component": "agent"
+   }
+  },
+  "roleRef": {
+   "apiGroup": "rbac.authorization.k8s.io",
+   "kind": "ClusterRole",
+   "name": "outpost-agent-read:slot-namespace"
   },
   "subjects": [
    {

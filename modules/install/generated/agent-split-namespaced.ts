@@ -424,6 +424,36 @@ export const agent_split_namespaced = [
   "apiVersion": "rbac.authorization.k8s.io/v1",
   "kind": "Role",
   "metadata": {
+   "name": "outpost-agent-read",
+   "namespace": "slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-agent",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-agent-0.1.0",
+    "outpost.dev/agent": "slot-id",
+    "app.kubernetes.io/component": "agent"
+   }
+  },
+  "rules": [
+   {
+    "apiGroups": [
+     "*"
+    ],
+    "resources": [
+     "*"
+    ],
+    "verbs": [
+     "get"
+    ]
+   }
+  ]
+ },
+ {
+  "apiVersion": "rbac.authorization.k8s.io/v1",
+  "kind": "Role",
+  "metadata": {
    "name": "outpost-agent-controller",
    "namespace": "slot-namespace",
    "labels": {
@@ -541,6 +571,35 @@ export const agent_split_namespaced = [
    "apiGroup": "rbac.authorization.k8s.io",
    "kind": "Role",
    "name": "outpost-agent"
+  },
+  "subjects": [
+   {
+    "kind": "ServiceAccount",
+    "name": "outpost-agent",
+    "namespace": "slot-namespace"
+   }
+  ]
+ },
+ {
+  "apiVersion": "rbac.authorization.k8s.io/v1",
+  "kind": "RoleBinding",
+  "metadata": {
+   "name": "outpost-agent-read",
+   "namespace": "slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-agent",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-agent-0.1.0",
+    "outpost.dev/agent": "slot-id",
+    "app.kubernetes.io/component": "agent"
+   }
+  },
+  "roleRef": {
+   "apiGroup": "rbac.authorization.k8s.io",
+   "kind": "Role",
+   "name": "outpost-agent-read"
   },
   "subjects": [
    {
