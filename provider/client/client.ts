@@ -51,9 +51,14 @@ const again = new Set([429, 502, 503, 504]);
 /** What a broken or missing connection says. Anything else (a wrong certificate, say) will not get better by waiting. */
 const broken = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "EAI_AGAIN", "ECONNABORTED"]);
 
+/** A service that never answered is mostly a wrong address: it is not waited for as long as one that is away for a moment. */
+const firstContact = 20_000;
+
 /** A service, as one session of the provider sees it. */
 export class Client {
   readonly #options: ClientOptions;
+  #reached = false;
+  readonly #since = Date.now();
   #account: Promise<Reply<{ account: string }>> | undefined;
 
   constructor(options: ClientOptions) {
@@ -62,9 +67,13 @@ export class Client {
   get(place: Place, limit: Limit): Promise<Reply<Stored>> {
     return this.call<Stored>("GET", path(place), limit);
   }
+  /** `ifMatch` is a version; its entity tag is the same in quotes. */
   put(place: Place, spec: object, condition: { ifMatch?: string; ifNoneMatch?: "*" }, limit: Limit): Promise<Reply<Stored>> {
     const { ifMatch, ifNoneMatch } = condition;
-    const headers = { ...(ifMatch === undefined ? {} : { "if-match": ifMatch }), ...(ifNoneMatch ? { "if-none-match": ifNoneMatch } : {}) };
+    const headers = {
+      ...(ifMatch === undefined ? {} : { "if-match": JSON.stringify(ifMatch) }),
+      ...(ifNoneMatch ? { "if-none-match": ifNoneMatch } : {}),
+    };
     return this.call<Stored>("PUT", path(place), limit, { spec }, headers);
   }
   delete(place: Place, query: Record<string, string>, limit: Limit): Promise<Reply<Stored | undefined>> {
@@ -105,6 +114,7 @@ export class Client {
       try {
         const answer = await exchange({ method, url, headers, body: body && JSON.stringify(body), ca, timeout, signal: limit.signal });
         last = replyOf<T>(answer, attempt > 0);
+        this.#reached = true;
         if (last.ok || !again.has(last.status)) return last;
         wait = Math.max(wait, retryAfter(answer, last.problem));
       } catch (error) {
@@ -112,7 +122,8 @@ export class Client {
         last = { ok: false, status: 0, problem: unreachable(endpoint, error as NodeJS.ErrnoException), repeated: attempt > 0 };
         if (!broken.has((error as NodeJS.ErrnoException).code ?? "")) return last;
       }
-      if (Date.now() + wait >= limit.deadline) return last;
+      const end = this.#reached ? limit.deadline : Math.min(limit.deadline, this.#since + firstContact);
+      if (Date.now() + wait >= end) return last;
       log("warn", `${method} ${path}: ${last.problem.detail}; again in ${Math.round(wait)} ms`);
       await pause(wait, limit.signal);
     }

@@ -157,7 +157,12 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
 
   return {
     schema,
-    ...(ways.validate ? { validate: ways.validate } : {}),
+    validate: (config, diagnostics) => {
+      // An unknown organisation is checked by the service, a project of none at all can be refused now.
+      if (attributes.project && field(config, "project") !== null && field(config, "org") === null)
+        diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
+      ways.validate?.(config, diagnostics);
+    },
     create,
     update,
     delete: remove,

@@ -82,7 +82,7 @@ export async function createService(): Promise<FakeService> {
       }
       if (found && request.headers["if-none-match"] === "*") return problem(response, 409, "already_exists", "It exists.");
       const match = request.headers["if-match"];
-      if (match !== undefined && match !== found?.version) return problem(response, 412, "version_mismatch", "It has changed.");
+      if (match !== undefined && match !== `"${found?.version}"`) return problem(response, 412, "version_mismatch", "It has changed.");
       const { sealedCredentials, credentials, ...spec } = body.spec;
       const stored = {
         id,
