@@ -187,6 +187,35 @@ test("the repo server over a sealed connection, with Redis behind it", async () 
   }
 });
 
+test("a specification of a shape nobody thought of stops only itself", async () => {
+  await w.git.createRepository("poison", { files: { "a.yaml": configMap("a", {}) } });
+  const poison = { syncPolicy: { automated: {}, syncOptions: 7 } } as never;
+  await w.app("poison", { repo: "poison", ...(poison as object) });
+  const app = await w.until("poison", (a) => condition(a, "SpecInvalid") !== undefined);
+  expect(condition(app, "SpecInvalid")?.message).toBe("spec.syncPolicy.syncOptions must be a list");
+  // A shape that even that does not foresee ends in a condition too.
+  const strange = { source: { repoURL: w.git.cloneUrl("poison"), path: ".", directory: { include: 7 } } };
+  await w.app("strange", strange as never);
+  await w.until("strange", (a) => condition(a, "InternalError") !== undefined);
+  await w.app("beside", { repo: "poison" });
+  await w.until("beside", synced);
+});
+
+test("a running operation can be terminated", async () => {
+  const pod =
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: never, annotations: {argocd.argoproj.io/hook: PreSync}}\nspec: {containers: [{name: c, image: x}]}\n";
+  await w.git.createRepository("terminate", { files: { "a.yaml": configMap("a", {}), "pod.yaml": pod } });
+  await w.app("terminate", { repo: "terminate" });
+  const running = await w.until("terminate", (a) => a.status?.operationState?.phase === "Running", "Running");
+  expect(running.status?.operationState?.message).toBe("waiting for completion of hook /Pod/never");
+  value(
+    await w.client.mergePatch(RESOURCES.application, w.namespace, "terminate", { status: { operationState: { phase: "Terminating" } } }),
+  );
+  const ended = await w.until("terminate", (a) => a.status?.operationState?.phase === "Failed", "Failed");
+  expect(ended.status?.operationState?.message).toBe("Operation terminated");
+  expect(await w.object(CONFIG_MAP, "terminate", "a")).toBeUndefined();
+});
+
 test("of two replicas one leads, and the other takes over when it ends", async () => {
   const client = new KubeClient(loadConfig({ KUBECONFIG: w.api.kubeconfig }));
   const leading: string[] = [];

@@ -9,6 +9,7 @@ import { Destinations } from "./destination.ts";
 import { Metrics } from "./metrics.ts";
 import { PRIORITY, Queue } from "./queue.ts";
 import { reconcile } from "./reconcile.ts";
+import { Report } from "./report.ts";
 import { Repositories } from "./repositories.ts";
 import { Store } from "./store.ts";
 import { appLabel } from "./tracking.ts";
@@ -143,15 +144,33 @@ export class Controller {
     const app = this.deps.store.get(name);
     if (!app) return;
     const started = performance.now();
+    const report = new Report(this.deps, name);
     try {
-      const next = await reconcile(this.deps, app);
+      const next = await reconcile(this.deps, app, report);
       if (next && this.deps.store.get(name)) this.#queue.add(name, PRIORITY.periodic, next.afterMs);
     } catch (error) {
-      // A bug, or a shape nobody thought of: this application waits, the others go on.
-      this.deps.log.error({ app: name, error: (error as Error).stack }, "reconcile threw");
-      this.#queue.add(name, PRIORITY.periodic, 30_000);
+      await report.drop();
+      await this.#quarantine(name, error as Error);
     }
+    await report.drop();
     this.metrics.reconciled(this.deps.store.get(name), performance.now() - started, this.#queue.depth);
+  }
+
+  /** A bug, or a specification of a shape nobody thought of: this application waits and says so, the others go on. */
+  async #quarantine(name: string, error: Error): Promise<void> {
+    this.deps.log.error({ app: name, error: error.stack }, "reconcile threw");
+    const app = this.deps.store.get(name);
+    const known = app?.status?.conditions?.find((c) => c.reason === "InternalError");
+    if (app && !known) {
+      const message = `this application cannot be worked on: ${error.message}`;
+      const lastTransitionTime = new Date(this.deps.now()).toISOString().replace(/\.\d+/, "");
+      await this.deps.store.patch(
+        name,
+        { status: { conditions: [{ type: "UnknownError", reason: "InternalError", message, lastTransitionTime }] } },
+        false,
+      );
+    }
+    this.#queue.add(name, PRIORITY.periodic, 30_000);
   }
 
   #collection(resource: Resource, labelSelector: string, replaced: (all: KubeObject[]) => void): Promise<void> {

@@ -13,6 +13,8 @@ export interface Destination {
   id: string;
   client: KubeClient;
   live: Live;
+  /** The only namespaces this program may touch there; empty for all. */
+  managed: readonly string[];
   /** Namespaces known to exist. */
   namespaces: Set<string>;
   /** Which application was the first to want an object, by key. */
@@ -96,7 +98,16 @@ export class Destinations {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, this.#options.signal]);
     const live = new Live({ client, namespaces, signal, changed: (label) => this.#options.changed(label, id) });
-    const destination = { id, client, live, namespaces: new Set<string>(), claims: new Map(), abort, owned: client !== this.#options.home };
+    const destination = {
+      id,
+      client,
+      live,
+      managed: namespaces,
+      namespaces: new Set<string>(),
+      claims: new Map(),
+      abort,
+      owned: client !== this.#options.home,
+    };
     this.#open.set(id, destination);
     return destination;
   }

@@ -74,6 +74,12 @@ export async function observe(
     report.condition("ComparisonError", "IgnoreRuleUnsupported", message);
   }
 
+  for (const { object, hook } of targets) {
+    if (!hook?.unsupported.length) continue;
+    const message = `${describe(object)} is a hook of ${hook.unsupported.join(", ")}, which this version does not run`;
+    report.condition("ExcludedResourceWarning", "HookUnsupported", message);
+  }
+
   const compared = targets.filter((target) => !target.hook);
   await lookUpUnlabelled(app, compared, destination, memory, unseen);
   const same = await Promise.all(compared.map((target) => isSame(app, target, live.get(target.key, label), destination, memory, unseen)));

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../kube/object.ts";
 import type { Application } from "./application.ts";
 import type { Target } from "./normalise.ts";
-import { compareTasks, hookOf, syncOption, waveOf } from "./order.ts";
+import { compareTasks, hookName, hookOf, syncOption, waveOf } from "./order.ts";
 import { groupTasks, planTasks } from "./tasks.ts";
 
 const object = (kind: string, name: string, annotations: Record<string, string> = {}, rest: object = {}): KubeObject => ({
@@ -44,7 +44,15 @@ test.each([
     { phases: ["PostSync"], skip: false, deletePolicies: ["BeforeHookCreation"] },
   ],
 ])("hook of %j", (annotations, want) => {
-  expect(hookOf(object("Job", "j", annotations))).toEqual(want);
+  expect(hookOf(object("Job", "j", annotations))).toEqual(want && { unsupported: [], ...want });
+});
+test("hooks around deletion are named, because this version does not run them", () => {
+  expect(hookOf(object("Job", "j", { [HOOK]: "PreDelete" }))?.unsupported).toEqual(["PreDelete"]);
+  expect(hookOf(object("Job", "j", { "helm.sh/hook": "post-delete" }))?.unsupported).toEqual(["post-delete"]);
+});
+test("a hook that is to get a name of its own gets one for each run", () => {
+  const nameless = { ...object("Job", ""), metadata: { generateName: "Migrate-" } } as unknown as KubeObject;
+  expect(hookName(nameless, "PreSync", "abcdef0123", "2026-01-01T00:00:00Z")).toBe("migrate-abcdef0-presync-1767225600");
 });
 
 test("an object's own option beats the application's", () => {
@@ -80,7 +88,7 @@ const plan = (targets: KubeObject[], extra: KubeObject[] = [], options: string[]
   groupTasks(
     planTasks(
       app(options),
-      {},
+      { operation: {}, startedAt: "" },
       targets.map(target),
       extra.map((o) => ({ object: o })),
     ),

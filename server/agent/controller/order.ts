@@ -41,6 +41,8 @@ export function waveOf(object: KubeObject): number {
 
 export interface Hook {
   phases: Phase[];
+  /** Named phases that this version does not run: those around the deletion of an application. */
+  unsupported: string[];
   /** Only when the object is to be left alone altogether. */
   skip: boolean;
   deletePolicies: string[];
@@ -67,15 +69,25 @@ export function hookOf(object: KubeObject): Hook | undefined {
   const named = argo.length
     ? argo.filter((name): name is Phase => PHASES.includes(name as Phase))
     : helm.flatMap((name) => HELM_HOOKS[name] ?? []);
+  const unsupported = [
+    ...argo.filter((name) => /^(Pre|Post)Delete$/.test(name)),
+    ...(argo.length ? [] : helm.filter((name) => /^(pre|post)-delete$/.test(name))),
+  ];
   const policies = [
     ...csv(annotations?.[META.hookDelete]),
     ...csv(annotations?.[META.helmHookDelete]).flatMap((p) => HELM_POLICIES[p] ?? []),
   ];
   return {
     phases: [...new Set(named)],
+    unsupported,
     skip: argo.length === 1 && argo[0] === "Skip",
     deletePolicies: policies.length ? policies : ["BeforeHookCreation"],
   };
+}
+
+/** The name of a hook that has only `generateName`: another one for each run of an operation. */
+export function hookName(object: KubeObject, phase: Phase, revision: string, startedAt: string): string {
+  return `${object.metadata.generateName ?? ""}${revision.slice(0, 7)}-${phase}-${Math.floor(Date.parse(startedAt) / 1_000)}`.toLowerCase();
 }
 
 export function csv(text: string | undefined): string[] {

@@ -11,7 +11,7 @@ import { finalize } from "./finalize.ts";
 import { normalise } from "./normalise.ts";
 import { type Observed, observe, watchKinds } from "./observe.ts";
 import { decide, firstReason, isOpen, retryDelay } from "./policy.ts";
-import { Report } from "./report.ts";
+import type { Report } from "./report.ts";
 import { advance } from "./sync.ts";
 import { validate } from "./validate.ts";
 
@@ -28,10 +28,9 @@ export interface Next {
 }
 
 /** One look at one application, from its specification to its status. */
-export async function reconcile(deps: Deps, app: Application): Promise<Next | undefined> {
+export async function reconcile(deps: Deps, app: Application, report: Report): Promise<Next | undefined> {
   const { name } = app.metadata;
   const memory = remember(deps, name);
-  const report = new Report(deps, name);
   const now = () => new Date(deps.now()).toISOString().replace(/\.\d+/, "");
 
   // An application that is being deleted takes its objects with it, if it was told to.

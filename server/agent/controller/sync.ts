@@ -72,7 +72,7 @@ class Run {
     this.#options = [...(state.operation.sync?.syncOptions ?? []), ...(app.spec.syncPolicy?.syncOptions ?? [])];
     this.tasks = planTasks(
       app,
-      state.operation,
+      state,
       targets,
       extra.map((object) => ({ object })),
     );
@@ -88,6 +88,19 @@ class Run {
     const bad: Task[] = [];
     for (const task of this.tasks) {
       const { target } = task;
+      if (target && !task.object.metadata.name) {
+        this.#record(task, {
+          status: "SyncFailed",
+          reason: "NameMissing",
+          message: `${task.object.kind} has only generateName, which is for hooks alone`,
+        });
+        bad.push(task);
+      }
+      const outside = target && unmanaged(destination, task.object);
+      if (outside) {
+        this.#record(task, { status: "SyncFailed", reason: "NamespaceNotManaged", message: outside });
+        bad.push(task);
+      }
       if (!target?.problem) continue;
       const { group, kind } = gvkOf(task.object);
       if (brought.has(`${group}/${kind}`) || syncOption("SkipDryRunOnMissingResource", task.object, this.#options) === "true") continue;
@@ -295,6 +308,12 @@ class Run {
     const resources = [...this.#results.values()];
     return { ...state, phase, message, syncResult: { revision: "", source: app.spec.source, ...state.syncResult, resources } };
   }
+}
+
+function unmanaged({ managed }: Destination, object: KubeObject): string | undefined {
+  const { namespace } = object.metadata;
+  if (!namespace || managed.length === 0 || managed.includes(namespace)) return undefined;
+  return `Namespace "${namespace}" for ${describe(object)} is not managed`;
 }
 
 // Which run of the operation made a hook, so that a restart of this program does not run it twice.

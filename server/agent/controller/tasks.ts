@@ -1,8 +1,9 @@
 import { gvkOf, type KubeObject, keyOf } from "../kube/object.ts";
 import type { Resource } from "../kube/path.ts";
-import { type Application, META, type Operation } from "./application.ts";
+import { type Application, META, type OperationState } from "./application.ts";
 import type { Target } from "./normalise.ts";
-import { compareTasks, hookOf, type Phase, syncOption, waveOf } from "./order.ts";
+import { compareTasks, hookName, hookOf, type Phase, syncOption, waveOf } from "./order.ts";
+import { trackingId } from "./tracking.ts";
 
 /** One thing a sync does: bring an object into the cluster, or take one out of it. */
 export interface Task {
@@ -37,11 +38,11 @@ export function prunable(
 /** All tasks of an operation in the order in which they run. */
 export function planTasks(
   app: Application,
-  operation: Operation,
+  run: Pick<OperationState, "operation" | "startedAt" | "syncResult">,
   targets: readonly Target[],
   extra: readonly { object: KubeObject; resource?: Resource }[],
 ): Task[] {
-  const sync = operation.sync ?? {};
+  const sync = run.operation.sync ?? {};
   const options = [...(sync.syncOptions ?? []), ...(app.spec.syncPolicy?.syncOptions ?? [])];
   const selected = sync.resources?.length
     ? new Set(sync.resources.map((r) => `${r.group ?? ""}/${r.kind}/${r.namespace ?? ""}/${r.name}`))
@@ -58,13 +59,33 @@ export function planTasks(
     const { key, object, hook, wave, resource } = target;
     if (hook) {
       if (hook.skip || !hooks) continue;
-      for (const phase of hook.phases) tasks.push({ id: `${phase}|${key}`, key, phase, wave, object, hook: true, target, resource });
+      for (const phase of hook.phases) tasks.push({ ...hookTask(app, target, phase, run), phase, wave, hook: true, resource });
     } else if (isSelected(key)) tasks.push({ id: `Sync|${key}`, key, phase: "Sync", wave, object, hook: false, target, resource });
   }
   tasks.push(...pruneTasks(extra, options, tasks, isSelected));
   tasks.sort(compareTasks);
   liftDependencies(tasks);
   return tasks;
+}
+
+/** A hook's object, with a name of this run when it has none of its own. */
+function hookTask(
+  app: Application,
+  target: Target,
+  phase: Phase,
+  { startedAt, syncResult }: Pick<OperationState, "startedAt" | "syncResult">,
+) {
+  const { key, object } = target;
+  if (object.metadata.name) return { id: `${phase}|${key}`, key, object, target };
+  const { generateName: _, ...metadata } = object.metadata;
+  const named = {
+    ...object,
+    metadata: { ...metadata, name: hookName(object, phase, syncResult?.revision ?? "", startedAt) },
+  } as KubeObject;
+  const id = trackingId(app.metadata.name, named, app.spec.destination.namespace ?? "");
+  named.metadata.annotations = { ...named.metadata.annotations, [META.trackingId]: id };
+  const own = keyOf(named);
+  return { id: `${phase}|${own}`, key: own, object: named, target: { ...target, key: own, object: named } };
 }
 
 /** Waves are mirrored: what came last goes first. With PruneLast all goes after the last wave. */
