@@ -1,0 +1,38 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A folder that is gone after the test file; its name has no symbolic link in it. */
+export function temporaryFolder(): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), "delegate-")));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Waits for a condition, and says which one did not come true. */
+export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, ms = 10_000): Promise<T> {
+  for (const end = Date.now() + ms; ; ) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Whether a process lives; a zombie does not. */
+export function lives(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+Z/m.test(readStatus(pid));
+  } catch {
+    return false;
+  }
+}
+
+const readStatus = (pid: number) => {
+  try {
+    return readFileSync(`/proc/${pid}/status`, "utf8");
+  } catch {
+    return "State:\tZ";
+  }
+};
