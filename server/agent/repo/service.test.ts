@@ -1,12 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toolPath } from "../../../test/cluster/apiserver.ts";
 import { type Change, type GitServer, startGit } from "../../../test/servers/git.ts";
+import { startGitSsh } from "../../../test/servers/git-ssh.ts";
 import { Secret } from "../../base/secret.ts";
 import { MemoryCache } from "../cache/memory.ts";
 import { RepoService } from "./service.ts";
-import { REPO, type RenderRequest, type Source } from "./types.ts";
+import { REPO, type RenderRequest, type RepoAccess, type Source } from "./types.ts";
 
 let git: GitServer;
 let service: RepoService;
@@ -106,6 +107,30 @@ test("credentials are used, never shown, and not lent to who has none", async ()
   const withUser = url.replace("://", "://ana:canary-wrong@");
   const refused = await service.render(request("closed", { repoURL: withUser }));
   expect(JSON.stringify(refused)).not.toContain("canary");
+});
+
+const sshd = [process.env.OUTPOST_SSHD, "/usr/sbin/sshd"].find((file) => file && existsSync(file));
+(sshd && process.getuid?.() === 0 ? test : test.skip)("a repository over SSH, with its key and only with a known host", async () => {
+  const libraries = process.env.OUTPOST_SSHD_LIBRARIES?.split(":") ?? [];
+  const root = mkdtempSync(join(tmpdir(), "repo-ssh-"));
+  const own = await startGit({ root });
+  const ssh = await startGitSsh({ root, sshd: sshd!, libraries });
+  try {
+    await own.createRepository("ssh", { files: { "a.yaml": cm("a") } });
+    const { privateKey } = await ssh.addKey();
+    const url = ssh.cloneUrl("ssh");
+    const asked = (repo: Partial<RepoAccess>) =>
+      names(request("ssh", { repoURL: url }, { repo: { url, sshPrivateKey: new Secret(privateKey), ...repo } }));
+    expect(await asked({ knownHosts: ssh.knownHosts() })).toEqual(["a"]);
+    expect(await asked({})).toMatch(/^HostKeyUnknown: /);
+    expect(await asked({ knownHosts: ssh.knownHosts(), sshPrivateKey: undefined })).toMatch(
+      /^AuthenticationFailed: .* asks for credentials/,
+    );
+  } finally {
+    await ssh.stop();
+    await own.stop();
+    rmSync(root, { recursive: true, force: true });
+  }
 });
 
 describe("hostile repositories are refused by name", () => {
