@@ -24,6 +24,7 @@ export interface State {
   /** Digests of what was generated and built, to know what can be reused. */
   generated?: string;
   built?: string;
+  provider?: string;
 }
 
 /** Below the checkout; the tests have one of their own. As deep as an example, so that its relative paths stay right. */

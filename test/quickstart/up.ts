@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheRoot } from "../cluster/cache.ts";
 import { buildAppImage, buildGuestbookImage } from "../cluster/image.ts";
@@ -119,9 +119,7 @@ async function service(o: Options, step: Step): Promise<void> {
   const { memory, root, port } = o;
   const dir = memory.path("service");
   const host = o.own ? new URL(o.own.address).hostname : "127.0.0.1";
-  const built = createHash("sha256")
-    .update(readFileSync(join(root, "dist/outpost.mjs")))
-    .digest("hex");
+  const built = digestOf(join(root, "dist/outpost.mjs"));
   const same = memory.state.built === built;
   if (runs(memory.state.service) && same && (await serviceReady(port, host))) return step.skip("reused");
   await stopBackground(memory.state.service);
@@ -139,6 +137,8 @@ async function service(o: Options, step: Step): Promise<void> {
   if (!adminKey(dir)) throw new Error("the service has started but wrote no admin key");
 }
 
+const digestOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex");
+
 /** The files of a folder, as a commit takes them. */
 function sampleFiles(dir: string, under = "guestbook"): Record<string, string> {
   return Object.fromEntries(readdirSync(dir).map((name) => [`${under}/${name}`, readFileSync(join(dir, name), "utf8")]));
@@ -150,6 +150,10 @@ async function apply(o: Options, mirror: string): Promise<void> {
   // As deep below the root as the example itself, so that its relative paths stay right.
   copyExample(join(root, "examples/01-quickstart"), dir);
   const env = await terraformEnv(o, mirror);
+  // A registry never serves two packages of one version; a build here does, and the lock file would rightly refuse the second.
+  const provider = digestOf(join(root, "dist/terraform-provider-outpost/provider.cjs"));
+  if (memory.state.provider !== provider) rmSync(join(dir, ".terraform.lock.hcl"), { force: true });
+  memory.remember({ provider });
   await doing(o, "terraform init", async () => {
     const ran = await terraform(dir, ["init", "-input=false", "-no-color"], env, memory.path("logs/terraform.log"));
     if (ran.code !== 0) throw new Error(terraformErrors(ran.output));

@@ -94,11 +94,15 @@ async function alive(holder: Holder, path: string): Promise<boolean> {
   return holder.born === (await born(holder.pid));
 }
 
-/** Start time of a process in clock ticks since boot, from field 22 of its stat file; empty where there is no /proc. */
+/**
+ * Start time of a process in clock ticks since boot, from field 22 of its stat file; empty where there is no /proc, and for a process
+ * that has ended and only waits to be collected.
+ */
 async function born(pid: number): Promise<string> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   // The name in field 2 may hold spaces and brackets; counting starts behind its last bracket.
-  return text.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return fields[0] === "Z" ? "" : (fields[19] ?? "");
 }
 
 function inUse(dir: string, holder: Holder | undefined): FolderInUse {
