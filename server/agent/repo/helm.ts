@@ -1,8 +1,10 @@
-import { writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
 import { RUN_REASONS, run } from "../../base/run.ts";
 import type { KubeObject } from "../kube/object.ts";
+import type { Chart } from "./charts.ts";
 import { extract, newBudget, toolEnv, withFolder } from "./extract.ts";
 import { matchGlob } from "./glob.ts";
 import { findTool } from "./tool.ts";
@@ -156,8 +158,27 @@ export async function renderHelm(
   });
 }
 
+/** Renders a chart of a chart repository; its value files are its own. */
+export async function renderChart(chart: Chart, helm: HelmParameters, context: HelmContext): Promise<Outcome<KubeObject[]>> {
+  const own = (path: string) => posix.normalize(posix.join("chart", path));
+  const [valueFiles, files] = [
+    (helm.valueFiles ?? []).map(own),
+    (helm.fileParameters ?? []).map(({ name, path }) => ({ name, path: own(path) })),
+  ];
+  const outside = [...valueFiles, ...files.map((file) => file.path)].find((path) => !path.startsWith("chart/"));
+  if (outside) return stop(REPO.escape, `values file ${outside} is outside the chart`);
+  return withFolder(async (folder) => {
+    await cp(chart.folder, join(folder, "chart"), { recursive: true });
+    const here = valueFiles.filter((path) => existsSync(join(folder, path)));
+    const missing = valueFiles.find((path) => !here.includes(path));
+    if (missing && !helm.ignoreMissingValueFiles)
+      return stop(REPO.path, `values file ${missing.slice("chart/".length)} is not in the chart`);
+    return helmTemplate(folder, join(folder, "chart"), { valueFiles: here, files }, helm, context);
+  });
+}
+
 /** The same for a chart that is already on disk (`chart`), with value files below `folder`. */
-export async function helmTemplate(
+async function helmTemplate(
   folder: string,
   chart: string,
   source: Omit<HelmSource, "inputs">,

@@ -1,4 +1,7 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toolPath } from "../../../test/cluster/apiserver.ts";
@@ -257,6 +260,68 @@ describe("Helm", () => {
   });
 });
 
+describe("charts of a Helm repository", () => {
+  let server: Server;
+  let url: string;
+  const work = mkdtempSync(join(tmpdir(), "charts-"));
+  const helm = (...args: string[]) => execFileSync(toolPath("helm"), args, { cwd: work, stdio: "pipe" });
+  beforeAll(async () => {
+    mkdirSync(join(work, "web/templates"), { recursive: true });
+    writeFileSync(
+      join(work, "web/templates/cm.yaml"),
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "web-{{ .Chart.Version }}"}\ndata: {v: "{{ .Values.v }}"}\n',
+    );
+    writeFileSync(join(work, "web/values.yaml"), "v: chart\n");
+    writeFileSync(join(work, "web/prod.yaml"), "v: prod\n");
+    for (const version of ["1.0.0", "1.2.0", "2.0.0"]) {
+      writeFileSync(join(work, "web/Chart.yaml"), `apiVersion: v2\nname: web\nversion: ${version}\n`);
+      helm("package", "web");
+    }
+    helm("repo", "index", ".");
+    const expected = `Basic ${Buffer.from("ana:pass").toString("base64")}`;
+    server = createServer((asked, answer) => {
+      if (asked.headers.authorization !== expected) return void answer.writeHead(401, { "www-authenticate": "Basic" }).end();
+      const file = join(work, asked.url!.replace(/[^a-z0-9./-]/gi, ""));
+      return void (existsSync(file) ? answer.end(readFileSync(file)) : answer.writeHead(404).end());
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(async () => {
+    await new Promise((resolve) => server.close(resolve));
+    rmSync(work, { recursive: true, force: true });
+  });
+  const asked = (source: Partial<Source>, repo: Partial<RepoAccess> = {}): RenderRequest => ({
+    ...request("unused", { repoURL: url, path: undefined, chart: "web", ...source }),
+    repo: { url, type: "helm", username: "ana", password: new Secret("pass"), ...repo },
+  });
+  test.each([
+    ["an exact version", { targetRevision: "1.0.0" }, ["web-1.0.0"]],
+    ["a range", { targetRevision: "1.x" }, ["web-1.2.0"]],
+    ["the newest", { targetRevision: "*" }, ["web-2.0.0"]],
+    ["a version that is not there", { targetRevision: "9.0.0" }, /^ChartNotFound/],
+    ["a chart that is not there", { chart: "nope", targetRevision: "1.0.0" }, /^ChartNotFound/],
+    ["a chart named like a path", { chart: "../../etc" }, /^SourceRefused/],
+    ["a values file above the chart", { targetRevision: "1.0.0", helm: { valueFiles: ["../../etc/passwd"] } }, /^PathEscapesRepository/],
+  ])("%s", async (_, source, want) => {
+    const got = await names(asked(source));
+    if (want instanceof RegExp) expect(got).toMatch(want);
+    else expect(got).toEqual(want);
+  });
+  test("a values file of the chart", async () => {
+    const got = await service.render(asked({ targetRevision: "1.0.0", helm: { valueFiles: ["prod.yaml"] } }));
+    expect(got.kind === "done" && got.value).toMatchObject({ revision: "1.0.0", sourceType: "Helm", objects: [{ data: { v: "prod" } }] });
+  });
+  test("credentials that are wrong or missing", async () => {
+    expect(await names(asked({ targetRevision: "1.0.1" }, { password: new Secret("canary") }))).toMatch(
+      /^AuthenticationFailed: .* does not accept/,
+    );
+    expect(await names(asked({ targetRevision: "1.0.1" }, { username: undefined, password: undefined }))).toMatch(
+      /^AuthenticationFailed: .* asks for/,
+    );
+  });
+});
+
 describe("Kustomize", () => {
   const files = {
     "base/kustomization.yaml": "resources: [d.yaml]\n",
@@ -296,5 +361,5 @@ describe("Kustomize", () => {
 test("what this version does not render is said by name", async () => {
   const name = await repository({ "a.jsonnet": "{}" });
   expect(await names(request(name))).toMatch(/^SourceUnsupported.*Jsonnet/);
-  expect(await names(request(name, { chart: "x" }))).toMatch(`${REPO.unsupported}:`);
+  expect(await names(request(name, { plugin: {} }))).toMatch(`${REPO.unsupported}:`);
 });

@@ -1,9 +1,11 @@
 import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { digest } from "../../base/canonical.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { ContentCache } from "../cache/cache.ts";
+import { Charts } from "./charts.ts";
 import { directoryFiles, renderDirectory } from "./directory.ts";
-import { helmInputs, renderHelm } from "./helm.ts";
+import { helmInputs, renderChart, renderHelm } from "./helm.ts";
 import { KUSTOMIZATION_FILES, kustomizeInputs, renderKustomize } from "./kustomize.ts";
 import { Mirror } from "./mirror.ts";
 import { isCommit, resolveRevision } from "./revision.ts";
@@ -28,6 +30,7 @@ const MAX_MIRRORS = 200;
 /** Fetches and renders; knows no cluster. One object serves any number of callers at once. */
 export class RepoService implements RepoDoor {
   readonly #options: RepoServiceOptions;
+  readonly #charts: Charts;
   readonly #mirrors = new Map<string, Mirror>();
   readonly #rendering = new Map<string, Promise<Outcome<Rendered["objects"]>>>();
   #free: number;
@@ -35,6 +38,7 @@ export class RepoService implements RepoDoor {
 
   constructor(options: RepoServiceOptions) {
     this.#options = options;
+    this.#charts = new Charts(join(options.folder, "charts"));
     this.#free = options.parallel ?? 4;
   }
 
@@ -53,8 +57,8 @@ export class RepoService implements RepoDoor {
 
   async render(request: RenderRequest): Promise<Outcome<Rendered>> {
     const { source } = request;
-    if (source.chart) return stop(REPO.unsupported, "charts of Helm repositories are not rendered by this version; use a chart in Git");
     if (source.plugin) return stop(REPO.unsupported, "config management plugins are not supported");
+    if (source.chart) return this.#renderChart(request, source.chart);
     if (source.repoURL.startsWith("oci://")) return stop(REPO.unsupported, "OCI sources are not rendered by this version");
     const repo = gitAccess({ ...request.repo, url: source.repoURL }, this.#options);
     if (repo.kind !== "done") return repo;
@@ -75,6 +79,19 @@ export class RepoService implements RepoDoor {
 
     // Render, unless somebody has before.
     const objects = await this.#objects(key, request.freshness === "hard", plan.value.render);
+    return objects.kind === "done" ? done({ ...rendered, objects: objects.value }) : objects;
+  }
+
+  async #renderChart(request: RenderRequest, name: string): Promise<Outcome<Rendered>> {
+    const { source, app, namespace, kubeVersion, freshness } = request;
+    const chart = await this.#charts.find({ ...request.repo, url: source.repoURL }, name, source.targetRevision ?? "", freshness);
+    if (chart.kind !== "done") return chart;
+    const helm = source.helm ?? {};
+    const context = { app: app.name, namespace, kubeVersion };
+    const key = digest({ format: FORMAT, type: "Chart", content: { chart: chart.value.digest, helm, context } });
+    const rendered: Rendered = { revision: chart.value.version, key, sourceType: "Helm" };
+    if (request.known === key && freshness !== "hard") return done(rendered);
+    const objects = await this.#objects(key, freshness === "hard", () => this.#bounded(() => renderChart(chart.value, helm, context)));
     return objects.kind === "done" ? done({ ...rendered, objects: objects.value }) : objects;
   }
 
