@@ -170,6 +170,54 @@ test("a sealed password becomes the repository's Secret, is kept, and does not f
   }
 }, 60_000);
 
+test("manifests and differences are read through the agent, a Secret's values only as digests", async () => {
+  const git = await startGit();
+  try {
+    await git.createRepository("apps");
+    const password = "a: c2VjcmV0LWNhbmFyeQ==";
+    const files = {
+      "web/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: web }\ndata: { a: new }\n",
+      "web/secret.yaml": `apiVersion: v1\nkind: Secret\nmetadata: { name: web }\ndata: { ${password} }\n`,
+    };
+    await git.commit("apps", files, "first");
+    const spec = {
+      agent: "one",
+      argoProject: "default",
+      revisionHistoryLimit: 10,
+      source: { repoUrl: git.cloneUrl("apps"), path: "web" },
+      destination: { namespace: "default" },
+    };
+    ok(await w.service.api.PUT("/v1/applications/{id}", { params: { path: { id: "web" } }, body: { spec } }));
+    const params = { path: { id: "web" } };
+    const delivered = async () => (await w.application("web"))?.status.delivery?.state === "Delivered";
+    await until("the delivery", delivered);
+    must(
+      await w.kube.create(RESOURCES.configMap, {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "web", namespace: "default" },
+        data: { a: "old" },
+      }),
+    );
+    const manifests = ok(await w.service.api.GET("/v1/applications/{id}/manifests", { params }));
+    expect(manifests).toMatchObject({ sourceType: "Directory", revision: expect.stringMatching(/^[0-9a-f]{40}$/) });
+    expect(manifests.manifests.map((object) => object.kind).sort()).toEqual(["ConfigMap", "Secret"]);
+    const diff = ok(await w.service.api.GET("/v1/applications/{id}/diff", { params }));
+    expect(diff.items.map(({ kind, change }) => [kind, change]).sort()).toEqual([
+      ["ConfigMap", "update"],
+      ["Secret", "create"],
+    ]);
+    const map = diff.items.find(({ kind }) => kind === "ConfigMap");
+    expect([map?.desired?.includes("a: new"), map?.live?.includes("a: old")]).toEqual([true, true]);
+    for (const answer of [manifests, diff]) expect(JSON.stringify(answer)).not.toMatch(/c2VjcmV0LWNhbmFyeQ|secret-canary/);
+    await git.stop();
+    const broken = await w.service.api.GET("/v1/applications/{id}/manifests", { params });
+    expect(broken.error).toMatchObject({ code: "agent_refused" });
+  } finally {
+    await git.stop();
+  }
+}, 60_000);
+
 test("a cluster becomes a Secret that is tried", async () => {
   const spec = { agent: "one", server: "https://kubernetes.default.svc", namespaces: ["a", "b"], clusterResources: true, insecure: false };
   ok(await w.service.api.PUT("/v1/clusters/{id}", { params: { path: { id: "home" } }, body: { spec } }));
