@@ -75,7 +75,7 @@ export class OutpostAgent extends Construct implements IAgent {
       org,
       project,
       uid: this.agent.uid,
-      // The release waits until the agent has enrolled, after which nobody may use the token.
+      // Each plan opens one; those that the agent has not enrolled with end with it.
       revokeOnClose: true,
     });
     this.install = new WorkerRelease(this, "install", {

@@ -65,6 +65,8 @@ export class OutpostDelegate extends Construct {
       uid: this.delegate.uid,
       // Each replica enrols with it when it starts, also one that starts next year.
       expiresIn: props.tokenExpiresIn ?? "87600h",
+      // Each plan opens one; those that no replica has enrolled with end with it.
+      revokeOnClose: true,
     });
     this.install = new WorkerRelease(this, "install", {
       ...props,

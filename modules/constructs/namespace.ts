@@ -38,6 +38,7 @@ export class OutpostNamespace extends Construct {
       chart: props.chart ?? bundledChart(this, "outpost-namespace"),
       values: [Fn.yamlencode({ name: props.name, podSecurity: props.podSecurity ?? "restricted" })],
       wait: true,
+      upgradeInstall: true,
     });
   }
 

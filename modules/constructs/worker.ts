@@ -75,6 +75,8 @@ export class WorkerRelease extends Construct {
       setWo: [{ name: "token", value: props.token, type: "string" }],
       setWoRevision: props.tokenRevision ?? 1,
       wait: true,
+      // An installation that was cut off leaves a release behind; the next apply then goes on with it.
+      upgradeInstall: true,
       timeout: props.timeout ?? 300,
       dependsOn: this.namespace?.ready,
     });

@@ -36,7 +36,7 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
       type: "bool",
       presence: "either",
       default: false,
-      description: `Revoke the token when Terraform ends. Only if the same apply waits until the ${worker} has enrolled. Default: \`false\`.`,
+      description: `Revoke the token when Terraform ends, unless a ${worker} has enrolled with it by then. For an apply that waits for that; a plan then leaves no usable token behind. Default: \`false\`.`,
     },
     token: { type: "string", presence: "computed", sensitive: true, description: "The token." },
     token_id: { type: "string", presence: "computed", description: "The id of the token, as in the service's list." },
@@ -92,8 +92,13 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
       if (lease === null) return;
       const { id, org, project, token } = lease as Record<string, Json>;
       const search = new URLSearchParams({ ...(org ? { org: String(org) } : {}), ...(project ? { project: String(project) } : {}) });
-      const path = `/v1/${collection}/${String(id)}/tokens/${String(token)}?${search}`;
-      const reply = await (await client()).call("DELETE", path, { deadline: Date.now() + 30_000, signal });
+      const path = `/v1/${collection}/${String(id)}/tokens`;
+      const limit = { deadline: Date.now() + 30_000, signal };
+      const open = await client();
+      const tokens = await open.call<{ items: WorkerToken[] }>("GET", `${path}?${search}`, limit);
+      // A used one is either spent (an agent's) or what further replicas enrol with (a delegate's).
+      if (tokens.ok && tokens.body.items.some((item) => item.id === token && item.uses > 0)) return;
+      const reply = await open.call("DELETE", `${path}/${String(token)}?${search}`, limit);
       if (!reply.ok && reply.status !== 404) log("warn", `the token ${String(token)} was not revoked: ${reply.problem.detail}`);
     },
   };

@@ -23,9 +23,10 @@ ephemeral "outpost_agent_token" "agent" {
 resource "helm_release" "namespace" {
   count = var.create_namespace ? 1 : 0
 
-  name      = trimsuffix(substr(join("-", ["outpost-namespace", var.namespace]), 0, 53), "-")
-  namespace = "default"
-  chart     = coalesce(var.namespace_chart, "${path.module}/../../charts/outpost-namespace")
+  name            = trimsuffix(substr(join("-", ["outpost-namespace", var.namespace]), 0, 53), "-")
+  namespace       = "default"
+  chart           = coalesce(var.namespace_chart, "${path.module}/../../charts/outpost-namespace")
+  upgrade_install = true
   values = [yamlencode({
     name        = var.namespace
     podSecurity = "restricted"
@@ -45,6 +46,7 @@ resource "helm_release" "agent" {
   }]
   set_wo_revision = var.token_revision
   timeout         = var.timeout
+  upgrade_install = true
   values = concat([yamlencode({
     endpoint = var.endpoint
     image = {

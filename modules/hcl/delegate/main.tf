@@ -12,20 +12,22 @@ resource "outpost_delegate" "delegate" {
 
 # In neither plan nor state. The uid is unknown until the worker exists: a plan before that opens no token.
 ephemeral "outpost_delegate_token" "delegate" {
-  org        = var.org
-  project    = var.project
-  delegate   = outpost_delegate.delegate.id
-  expires_in = var.token_expires_in
-  uid        = outpost_delegate.delegate.uid
+  org             = var.org
+  project         = var.project
+  delegate        = outpost_delegate.delegate.id
+  expires_in      = var.token_expires_in
+  revoke_on_close = true
+  uid             = outpost_delegate.delegate.uid
 }
 
 # A release of its own, since Helm's create_namespace leaves the namespace behind on destroy.
 resource "helm_release" "namespace" {
   count = var.create_namespace ? 1 : 0
 
-  name      = trimsuffix(substr(join("-", ["outpost-namespace", var.namespace]), 0, 53), "-")
-  namespace = "default"
-  chart     = coalesce(var.namespace_chart, "${path.module}/../../charts/outpost-namespace")
+  name            = trimsuffix(substr(join("-", ["outpost-namespace", var.namespace]), 0, 53), "-")
+  namespace       = "default"
+  chart           = coalesce(var.namespace_chart, "${path.module}/../../charts/outpost-namespace")
+  upgrade_install = true
   values = [yamlencode({
     name        = var.namespace
     podSecurity = "restricted"
@@ -45,6 +47,7 @@ resource "helm_release" "delegate" {
   }]
   set_wo_revision = var.token_revision
   timeout         = var.timeout
+  upgrade_install = true
   values = concat([yamlencode({
     endpoint = var.endpoint
     image = {

@@ -220,6 +220,10 @@ export const delegate = [
          "value": "info"
         },
         {
+         "name": "OUTPOST_GRACE_SECONDS",
+         "value": "590"
+        },
+        {
          "name": "DELEGATE_TOKEN",
          "valueFrom": {
           "secretKeyRef": {

@@ -97,6 +97,9 @@ metadata:
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
 - name: OUTPOST_LOG_LEVEL
   value: {{ .Values.logLevel | quote }}
+# Ten seconds less than the Pod has, for saying goodbye.
+- name: OUTPOST_GRACE_SECONDS
+  value: {{ sub (max 10 .Values.terminationGracePeriodSeconds) 10 | quote }}
 {{- if or .Values.ca.bundle .Values.ca.existingSecret.name }}
 - name: OUTPOST_CA_FILE
   value: /etc/outpost/ca/ca.crt
