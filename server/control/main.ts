@@ -5,6 +5,7 @@ import { loadSigner } from "./access/signer.ts";
 import { createApp } from "./api/app.ts";
 import { makeMetrics } from "./api/metrics.ts";
 import type { Services } from "./api/services.ts";
+import { trackIdle } from "./api/sockets.ts";
 import { makeLogger, redact } from "./log.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import type { Database } from "./store/sql.ts";
@@ -55,12 +56,13 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       version: VERSION,
     };
     const server = createApp(services, { validateResponses: settings.validateResponses });
+    const closeIdle = trackIdle(server);
     const url = await listen(server, settings);
     const stopSweeper = startSweeper(services);
     if (first.path) log.info({ path: first.path }, "made the administrator's key; sign in with: outpost login");
     log.info({ url, store: store.kind }, "the service is ready");
     let stopped: Promise<void> | undefined;
-    return { url, services, stop: () => (stopped ??= shutDown(server, stopping, stopSweeper, store, log)) };
+    return { url, services, stop: () => (stopped ??= shutDown(server, closeIdle, stopping, stopSweeper, store, log)) };
   } catch (error) {
     await store.close();
     throw error;
@@ -95,6 +97,7 @@ function listen(server: Server, { host, port }: Settings): Promise<string> {
 /** Polls and watches end at once and come back elsewhere; other requests finish; then connections and store are closed. */
 async function shutDown(
   server: Server,
+  closeIdle: () => void,
   stopping: AbortController,
   stopSweeper: () => Promise<void>,
   store: Database,
@@ -103,9 +106,11 @@ async function shutDown(
   log.info("stopping");
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   stopping.abort();
-  server.closeIdleConnections();
+  // A connection is idle only once its answer is written, which for some comes later than now.
+  const idle = setInterval(closeIdle, 50);
   const force = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await closed;
+  clearInterval(idle);
   clearTimeout(force);
   await stopSweeper();
   await store.close();

@@ -69,9 +69,9 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     res.on("finish", () => record(s, req, state(res), res.statusCode));
     // Node leaves the body of an answer to HEAD away by itself. An endless answer without a body makes no sense.
     if (req.method === "HEAD" && !req.originalUrl.startsWith("/v1/watch/")) req.method = "GET";
-    const path = req.originalUrl.split("?")[0]!;
-    if (path === "/" && req.method === "GET") return sendPage(res, originOf(req));
-    const route = findRoute(req.method, path);
+    if (req.headers.host === undefined) throw new Problem("invalid_request", "The request has no Host header.");
+    if (req.method === "GET" && /^\/(\?|$)/.test(req.originalUrl)) return sendPage(res, originOf(req));
+    const route = findRoute(req.method, req.originalUrl);
     state(res).route = route;
     checkAccept(req, route.row);
     if (!WAITS.has(route.operation) && route.row.access !== "public") {
@@ -176,6 +176,8 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
       headersTimeout: 10_000,
       requestTimeout: 60_000,
       connectionsCheckingInterval: 1_000,
+      // Ours says so as a Problem.
+      requireHostHeader: false,
       keepAliveTimeout: 30_000,
     },
     app,

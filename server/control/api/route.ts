@@ -33,12 +33,15 @@ function compile(): Pattern[] {
  * The operation behind a request, before anything else is looked at.
  * @throws Problem when the path or its method is not in the contract.
  */
-export function findRoute(method: string, path: string): Route {
+export function findRoute(method: string, url: string): Route {
+  const [path = "", query = ""] = url.split("?", 2);
   try {
     decodeURIComponent(path);
   } catch {
     throw new Problem("invalid_request", "The path has a broken percent-encoding.");
   }
+  // PostgreSQL's text cannot hold it, and no parameter needs it.
+  if (/%00/.test(query)) throw new Problem("invalid_request", "A query parameter has a NUL in it.");
   const pattern = patterns.find((p) => p.regexp.test(path));
   if (!pattern) throw new Problem("not_found", "The service has no such path. See /v1 operations in its OpenAPI document.");
   const found = pattern.byMethod.get(method);

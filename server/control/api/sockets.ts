@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Problem } from "../domain/problem.ts";
 
@@ -7,7 +8,7 @@ import { Problem } from "../domain/problem.ts";
 export function answerBrokenRequests(server: Server): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     // Gone, or an answer is half written: there is nothing sound to add.
-    if (error.code === "ECONNRESET" || !socket.writable || (socket as { _httpMessage?: unknown })._httpMessage) {
+    if (error.code === "ECONNRESET" || !socket.writable || (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent) {
       socket.destroy();
       return;
     }
@@ -27,6 +28,28 @@ export function answerBrokenRequests(server: Server): void {
     });
     res.end(body);
   });
+}
+
+/**
+ * Closes connections on which no request is in work. Node's closeIdleConnections passes over one that was opened ahead and has not
+ * sent anything yet, as clients with connection pools do.
+ */
+export function trackIdle(server: Server): () => void {
+  const busy = new Map<Socket, number>();
+  server.on("connection", (socket: Socket) => {
+    busy.set(socket, 0);
+    socket.once("close", () => busy.delete(socket));
+  });
+  server.on("request", (req: IncomingMessage, res: ServerResponse) => {
+    const { socket } = req;
+    busy.set(socket, (busy.get(socket) ?? 0) + 1);
+    res.once("close", () => {
+      if (busy.has(socket)) busy.set(socket, (busy.get(socket) ?? 1) - 1);
+    });
+  });
+  return () => {
+    for (const [socket, requests] of busy) if (requests === 0) socket.destroySoon();
+  };
 }
 
 function problemFor(error: NodeJS.ErrnoException): Problem {

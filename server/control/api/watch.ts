@@ -128,8 +128,12 @@ async function snapshot(s: Services, call: Call<"watch">, collection: Collection
 /** Writes server-sent events, never faster than the reader reads. */
 class Stream {
   readonly #res: ServerResponse;
+  #gone = false;
   constructor(res: ServerResponse) {
     this.#res = res;
+    res.once("close", () => {
+      this.#gone = true;
+    });
     res.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
     res.flushHeaders();
   }
@@ -143,7 +147,8 @@ class Stream {
   }
 
   async #write(text: string): Promise<void> {
-    if (this.#res.destroyed || this.#res.write(text)) return;
+    // To a reader that has left nothing is written, and above all nothing is waited for.
+    if (this.#gone || this.#res.destroyed || this.#res.write(text) || this.#gone) return;
     const stalled = AbortSignal.timeout(STALL_MS);
     await Promise.race([once(this.#res, "drain", { signal: stalled }), once(this.#res, "close", { signal: stalled })]).catch(() =>
       this.#res.destroy(),

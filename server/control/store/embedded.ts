@@ -37,7 +37,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     async transaction(work) {
       const topics: [string, string][] = [];
       const result = await db.transaction(async (inner) => {
-        if (options.clock) await inner.query("select set_config('outpost.now', $1, true)", [options.clock().toISOString()]);
+        const at = options.clock?.();
+        if (at) await inner.query("select set_config('outpost.now', $1, true)", [at.toISOString()]);
         return work({
           query: (text, params) => rows(inner as unknown as PGlite, text, params),
           notify: (account, topic) => void topics.push([account, topic]),

@@ -61,7 +61,8 @@ async function once<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>, snapshot: bo
     await client.query(snapshot ? "begin isolation level repeatable read read only" : "begin");
     const topics = new Set<string>();
     const sql: Sql = { query: async (text, params = []) => (await client.query(text, params)).rows };
-    if (clock) await sql.query("select set_config('outpost.now', $1, true)", [clock().toISOString()]);
+    const at = clock?.();
+    if (at) await sql.query("select set_config('outpost.now', $1, true)", [at.toISOString()]);
     const result = await work({ ...sql, notify: (account, topic) => void topics.add(`${account} ${topic}`) });
     if (topics.size > 0) await sql.query("select pg_notify($1, t) from unnest($2::text[]) t", [CHANNEL, [...topics]]);
     await client.query("commit");

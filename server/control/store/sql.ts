@@ -21,5 +21,5 @@ export interface Database extends Sql {
   close(): Promise<void>;
 }
 
-/** Gives the time when a test wants another than the database's own. */
-export type FakeClock = () => Date;
+/** Gives the time when a test wants another than the database's own; undefined means the database's own. */
+export type FakeClock = () => Date | undefined;

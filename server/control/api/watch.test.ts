@@ -1,0 +1,168 @@
+import { eventually, startService, type TestService } from "../testing/service.ts";
+
+let s: TestService;
+beforeAll(async () => {
+  s = await startService();
+}, 60_000);
+afterAll(() => s?.stop());
+
+interface Seen {
+  id: string;
+  event: string;
+  data: any;
+}
+
+/** A client of the watch that can be cut at any moment. */
+class Watcher {
+  readonly seen: Seen[] = [];
+  readonly #abort = new AbortController();
+  status = 0;
+  text = "";
+  ended: Promise<void>;
+
+  constructor(path: string, options: { key?: string; since?: string; limit?: number } = {}) {
+    this.ended = this.#run(path, options).catch(() => {});
+  }
+  cut() {
+    this.#abort.abort();
+    return this.ended;
+  }
+  get last(): string {
+    return this.seen.at(-1)?.id ?? "0";
+  }
+  async #run(path: string, { key = s.admin, since, limit }: { key?: string; since?: string; limit?: number }) {
+    const response = await fetch(`${s.url}${path}`, {
+      headers: { authorization: `Bearer ${key}`, ...(since ? { "last-event-id": since } : {}) },
+      signal: this.#abort.signal,
+    });
+    this.status = response.status;
+    if (response.status !== 200) {
+      this.text = await response.text();
+      return;
+    }
+    let rest = "";
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      rest += chunk;
+      for (let at = rest.indexOf("\n\n"); at >= 0; at = rest.indexOf("\n\n")) {
+        const fields = Object.fromEntries(
+          rest
+            .slice(0, at)
+            .split("\n")
+            .map((l) => [l.slice(0, l.indexOf(":")), l.slice(l.indexOf(":") + 2)]),
+        );
+        rest = rest.slice(at + 2);
+        if (fields.event) this.seen.push({ id: fields.id!, event: fields.event, data: JSON.parse(fields.data!) });
+        if (limit && this.seen.length >= limit) return this.#abort.abort();
+      }
+    }
+  }
+}
+
+const put = (path: string, spec: object) => s.ask("PUT", path, { body: { spec } });
+const organisation = async (id: string) => void (await put(`/v1/organizations/${id}`, {}));
+
+test("what there is, a bookmark, then each change in order", async () => {
+  await organisation("w1");
+  await put("/v1/agents/a?org=w1", {});
+  const w = new Watcher("/v1/watch/agents?org=w1");
+  await eventually("the bookmark", async () => w.seen.some((e) => e.event === "bookmark"));
+  expect(w.seen.map((e) => e.event)).toEqual(["put", "bookmark"]);
+  await put("/v1/agents/b?org=w1", {});
+  await put("/v1/agents/elsewhere", {});
+  await put("/v1/delegates/b?org=w1", {});
+  await s.ask("DELETE", "/v1/agents/a?org=w1");
+  await eventually("two changes", async () => w.seen.length >= 4);
+  expect(w.seen.slice(2).map((e) => [e.event, e.data.id, e.data.org])).toEqual([
+    ["put", "b", "w1"],
+    ["delete", "a", "w1"],
+  ]);
+  await w.cut();
+});
+
+test("a watch of one object shows only that one; `inherited` shows the scopes below", async () => {
+  await organisation("w2");
+  await put("/v1/agents/x?org=w2", {});
+  await put("/v1/agents/y?org=w2", {});
+  const one = new Watcher("/v1/watch/agents?org=w2&id=x", { limit: 2 });
+  await one.ended;
+  expect(one.seen.map((e) => [e.event, e.data.id])).toEqual([
+    ["put", "x"],
+    ["bookmark", undefined],
+  ]);
+  const all = new Watcher("/v1/watch/agents?inherited=true");
+  await eventually("the bookmark", async () => all.seen.some((e) => e.event === "bookmark"));
+  expect(all.seen.map((e) => e.data.id)).toEqual(expect.arrayContaining(["x", "y"]));
+  await all.cut();
+});
+
+test("cut at any place and resumed, a watcher sees every change once and in order", async () => {
+  await organisation("w3");
+  const count = 60;
+  const writers = (async () => {
+    for (let i = 0; i < count; i++) await put(`/v1/agents/n${i % 7}?org=w3`, { description: String(i) });
+  })();
+  const first = new Watcher("/v1/watch/agents?org=w3");
+  await eventually("a bookmark", async () => first.seen.some((e) => e.event === "bookmark"));
+  await first.cut();
+  const from = first.last;
+  const state = new Map(first.seen.filter((e) => e.event === "put").map((e) => [e.data.id, e.data]));
+  const versions: number[] = [];
+  let since = from;
+  const ends = Date.now() + 30_000;
+  for (let cuts = 0; Date.now() < ends; cuts++) {
+    const w = new Watcher("/v1/watch/agents?org=w3", { since, limit: 1 + (cuts % 5) });
+    await Promise.race([w.ended, new Promise((resolve) => setTimeout(resolve, 700))]);
+    await w.cut();
+    for (const e of w.seen) {
+      if (e.event === "put") {
+        versions.push(Number(e.id));
+        expect(e.data.version).toBe(e.id);
+        state.set(e.data.id, e.data);
+      }
+      since = e.id;
+    }
+    if ([...state.values()].some((o) => o.spec.description === String(count - 1))) break;
+  }
+  await writers;
+  expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
+  const log = await s.db.query("select version from events where org = 'w3' and version > $1 order by version", [Number(from)]);
+  expect(versions).toEqual(log.map((r) => Number(r.version)));
+  const now = (await s.ask("GET", "/v1/agents?org=w3")).body.items;
+  expect([...state.values()].sort((a, b) => a.id.localeCompare(b.id))).toEqual(now);
+}, 60_000);
+
+test.each([
+  [
+    "too old",
+    async () => {
+      await s.db.query("update accounts set trimmed = greatest(trimmed, 2)");
+      return "1";
+    },
+    410,
+    "watch_expired",
+  ],
+  ["from the future", async () => "999999999", 410, "watch_expired"],
+  ["larger than any number", async () => "9999999999999999999", 400, "invalid_request"],
+])("a version to resume from that is %s is refused", async (_, since, status, code) => {
+  const w = new Watcher("/v1/watch/agents", { since: await since() });
+  await w.ended;
+  expect(w.status).toBe(status);
+  expect(JSON.parse(w.text).code).toBe(code);
+});
+
+test("an open watch ends within 5 s when its key is revoked", async () => {
+  await organisation("w4");
+  const { key } = (await s.ask("POST", "/v1/apikeys?org=w4", { body: { id: "k", role: "viewer" } })).body;
+  const w = new Watcher("/v1/watch/agents?org=w4", { key });
+  await eventually("the watch is open", async () => w.seen.length > 0);
+  await s.ask("DELETE", "/v1/apikeys/k?org=w4");
+  const started = Date.now();
+  await w.ended;
+  expect(Date.now() - started).toBeLessThan(5_000);
+});
+
+test("a watch ends by itself at its time", async () => {
+  const started = Date.now();
+  await new Watcher("/v1/watch/agents?timeoutSeconds=1").ended;
+  expect(Date.now() - started).toBeLessThan(4_000);
+});
