@@ -77,7 +77,13 @@ export function adminVerbs(root: Command, io: Io): void {
             { head: "AT", text: (o) => o.at },
             { head: "ACTOR", text: (o, c) => c.bold(field(o, "actor")) },
             plainColumn("OPERATION", "operation"),
-            { head: "TARGET", text: (o) => [field(o, "org"), field(o, "project"), field(o, "target")].filter(Boolean).join("/") },
+            {
+              head: "TARGET",
+              text: (o) =>
+                [field(o, "org"), field(o, "project"), field(o, "target").replace(/^(-\/)+/, "")]
+                  .filter((part) => part && part !== "-")
+                  .join("/"),
+            },
             stateColumn("OUTCOME", "outcome"),
             plainColumn("CODE", "code"),
             plainColumn("ADDRESS", "address", true),

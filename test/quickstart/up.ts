@@ -84,10 +84,9 @@ async function localCluster(o: Options, programs: Programs, step: Step): Promise
     o.memory.state.nodeDir ?? join(cacheRoot(), "nodes", `quickstart-${createHash("sha256").update(o.root).digest("hex").slice(0, 6)}`);
   o.memory.remember({ nodeDir: dir });
   const note = (line: string) => step.note(line);
-  const version = JSON.parse(readFileSync(join(o.root, "package.json"), "utf8")).version as string;
   const images = [
     await buildGuestbookImage(programs, note),
-    await buildAppImage({ version, files: join(o.root, "dist"), programs, progress: note }),
+    await buildAppImage({ version: imageVersion(o.root), files: join(o.root, "dist"), programs, progress: note }),
   ];
   const reused = findNode(dir) !== undefined;
   const node = await startNode({ name: "quickstart", dir, progress: note, images });
@@ -137,6 +136,10 @@ async function service(o: Options, step: Step): Promise<void> {
   if (!adminKey(dir)) throw new Error("the service has started but wrote no admin key");
 }
 
+/** The build is part of it, so that pods of an older build are replaced. */
+const imageVersion = (root: string): string =>
+  `${JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version}-${digestOf(join(root, "dist/outpost.mjs")).slice(0, 8)}`;
+
 const digestOf = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex");
 
 /** The files of a folder, as a commit takes them. */
@@ -185,7 +188,7 @@ export async function terraformEnv(o: Pick<Options, "memory" | "root" | "own" | 
     kubeconfig: o.own?.kubeconfig ?? join(memory.state.nodeDir!, "kubeconfig"),
     kube_context: o.own?.context ?? "",
     endpoint: addressOf(o),
-    image: o.own?.image ?? `outpost.local/outpost:${JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version}`,
+    image: o.own?.image ?? `outpost.local/outpost:${imageVersion(root)}`,
     repository_url: `http://${gitHost}:${memory.state.gitPort}/guestbook.git`,
     repository_username: "outpost",
     repository_password: readFileSync(memory.path("git-password"), "utf8").trim(),
