@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { runExchange, type Worker } from "./exchange.ts";
 import { runHeartbeat } from "./heartbeat.ts";
 import { startHeartbeatThread } from "./heartbeat-host.ts";
@@ -46,6 +47,8 @@ export interface Link {
 /** Starts the link: enrolment and session on first need, exchange and heartbeat until the signal ends. */
 export function startLink(options: LinkOptions): Link {
   const { endpoint, env, signal, log, leases } = options;
+  // One listener for each request and wait under way; they go with these.
+  setMaxListeners(0, signal);
   const userAgent = `outpost-${options.kind}/${options.version}`;
   const transport = new Transport({ endpoint, env, userAgent });
   let beaten: number | undefined;

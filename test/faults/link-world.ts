@@ -90,7 +90,7 @@ export interface LinkWorld {
 }
 
 /** Service, API server and agent, all real; the Applications have no controller unless a test plays it. */
-export async function linkWorld(): Promise<LinkWorld> {
+export async function linkWorld(args: string[] = ["agent"]): Promise<LinkWorld> {
   const [service, cluster] = await Promise.all([startService(), startApiServer()]);
   const kube = new KubeClient(parseKubeconfig(readFileSync(cluster.kubeconfig, "utf8")));
   const crds = join(root, "server/agent/crds");
@@ -120,9 +120,9 @@ export async function linkWorld(): Promise<LinkWorld> {
     cluster,
     kube,
     namespace: NAMESPACE,
-    agent: program(["agent"], agentEnv),
+    agent: program(args, agentEnv),
     startAgent: (env = {}) => {
-      w.agent = program(["agent"], { ...agentEnv, ...env });
+      w.agent = program(args, { ...agentEnv, ...env });
     },
     putApplication: async (id, path = "guestbook") => {
       const spec = {
