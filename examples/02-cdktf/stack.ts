@@ -1,4 +1,5 @@
 import { HelmProvider } from "@cdktf/provider-helm/lib/provider/index.js";
+import { KubernetesProvider } from "@cdktf/provider-kubernetes/lib/provider/index.js";
 import { LocalBackend, TerraformOutput, TerraformStack, TerraformVariable } from "cdktf";
 import type { Construct } from "constructs";
 import {
@@ -16,8 +17,9 @@ export class QuickstartStack extends TerraformStack {
     super(scope, id);
     // The default would write the absolute path of the machine that synthesises.
     new LocalBackend(this, { path: "terraform.tfstate" });
-    // The bindings pin the provider to the version they were made from; any of the same major will do.
+    // The bindings pin the providers to the versions they were made from; newer ones do as well.
     this.addOverride("terraform.required_providers.helm", { source: "hashicorp/helm", version: ">= 3.1.1, < 4.0.0" });
+    this.addOverride("terraform.required_providers.kubernetes", { source: "hashicorp/kubernetes", version: ">= 2.38.0, < 4.0.0" });
     this.addOverride("terraform.required_version", ">= 1.11");
 
     const text = (name: string, description: string, more: object = {}) =>
@@ -33,14 +35,14 @@ export class QuickstartStack extends TerraformStack {
     password.addOverride("ephemeral", true);
 
     new OutpostProvider(this, "outpost");
-    new HelmProvider(this, "helm", {
-      kubernetes: {
-        configPath: `\${pathexpand(${kubeconfig.fqn})}`,
-        configContext: `\${${context.fqn} == "" ? null : ${context.fqn}}`,
-      },
-    });
+    const configPath = `\${pathexpand(${kubeconfig.fqn})}`;
+    const configContext = `\${${context.fqn} == "" ? null : ${context.fqn}}`;
+    new HelmProvider(this, "helm", { kubernetes: { configPath, configContext } });
+    new KubernetesProvider(this, "kubernetes", { configPath, configContext });
 
-    const agent = new OutpostAgent(this, "agent", { agentId: "quickstart", displayName: "Quickstart", endpoint, image });
+    // The stack has the kubernetes provider, so let it make the namespaces.
+    const install = { endpoint, image, namespaceProvider: "kubernetes" };
+    const agent = new OutpostAgent(this, "agent", { agentId: "quickstart", displayName: "Quickstart", ...install });
     const repository = new OutpostRepository(this, "code", {
       repositoryId: "code",
       agent,
@@ -62,8 +64,7 @@ export class QuickstartStack extends TerraformStack {
     const delegate = new OutpostDelegate(this, "delegate", {
       delegateId: "quickstart",
       displayName: "Quickstart",
-      endpoint,
-      image,
+      ...install,
       tags: ["quickstart"],
     });
 

@@ -115,6 +115,13 @@ test.each<[string, Partial<OutpostAgentProps>, (json: Json) => unknown, unknown]
   expect(look(agent(props))).toEqual(want);
 });
 
+test("the kubernetes provider can make the namespace instead", () => {
+  const json = agent({ namespaceProvider: "kubernetes" });
+  const [name] = Object.keys(json.resource.kubernetes_namespace_v1);
+  expect(only(json.resource.kubernetes_namespace_v1).metadata.labels["pod-security.kubernetes.io/enforce"]).toBe("restricted");
+  expect(only(json.resource.helm_release).depends_on).toEqual([`kubernetes_namespace_v1.${name}`]);
+});
+
 test("a variable can decide whether the namespace is made", () => {
   const json = synth((s) => {
     const create = new TerraformVariable(s, "create", { type: "bool" });

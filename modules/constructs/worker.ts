@@ -3,6 +3,7 @@ import { Release } from "@cdktf/provider-helm/lib/release/index.js";
 import { Fn, type IResolvable, type ITerraformDependable, Token } from "cdktf";
 import { Construct } from "constructs";
 import { type BundledChart, bundledChart } from "./charts.ts";
+import { OutpostKubernetesNamespace } from "./kubernetes-namespace.ts";
 import { OutpostNamespace } from "./namespace.ts";
 
 /** Where and how a worker is installed. */
@@ -14,6 +15,11 @@ export interface WorkerInstallProps {
    * @default true
    */
   readonly createNamespace?: boolean | IResolvable;
+  /**
+   * Provider that makes the namespace: `helm`, which the worker needs anyway, or `kubernetes`.
+   * @default helm
+   */
+  readonly namespaceProvider?: string;
   /** Image reference; default: the chart's own. */
   readonly image?: string;
   /** Names of Secrets with registry credentials. */
@@ -54,17 +60,11 @@ export interface WorkerReleaseProps extends WorkerInstallProps {
 /** The Helm release of a worker, in a namespace of its own. */
 export class WorkerRelease extends Construct {
   readonly release: Release;
-  readonly namespace?: OutpostNamespace;
+  readonly namespace?: OutpostNamespace | OutpostKubernetesNamespace;
 
   constructor(scope: Construct, id: string, props: WorkerReleaseProps) {
     super(scope, id);
-    if (props.createNamespace !== false) {
-      this.namespace = new OutpostNamespace(this, "namespace", {
-        name: props.namespace,
-        create: props.createNamespace,
-        chart: props.namespaceChart,
-      });
-    }
+    this.namespace = makeNamespace(this, props);
     const values = Fn.yamlencode({ ...commonValues(props), ...props.own });
     this.release = new Release(this, "release", {
       name: props.name,
@@ -85,6 +85,15 @@ export class WorkerRelease extends Construct {
   get ready(): ITerraformDependable[] {
     return [this.release];
   }
+}
+
+function makeNamespace(scope: Construct, props: WorkerReleaseProps): WorkerRelease["namespace"] {
+  const { createNamespace: create, namespace: name, namespaceProvider } = props;
+  if (create === false) return undefined;
+  if (namespaceProvider !== "kubernetes") return new OutpostNamespace(scope, "namespace", { name, create, chart: props.namespaceChart });
+  if (create !== undefined && create !== true)
+    throw new Error(`${scope.node.path}: with the provider kubernetes, createNamespace is decided when the stack is synthesised`);
+  return new OutpostKubernetesNamespace(scope, "namespace", { name });
 }
 
 /** Only what was given: a null would delete the chart's default. */

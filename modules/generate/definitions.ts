@@ -1,5 +1,5 @@
 /** The HCL modules that are generated: each one a construct with variables. */
-import { OutpostAgent, OutpostDelegate } from "../constructs/index.ts";
+import { OutpostAgent, OutpostDelegate, type OutpostNamespace } from "../constructs/index.ts";
 import type { WorkerRelease } from "../constructs/worker.ts";
 import type { ModuleDefinition, ModuleStack } from "./module.ts";
 
@@ -168,7 +168,7 @@ function commonVariables(stack: ModuleStack, kind: "agent" | "delegate", namespa
 
 function nameReleases(install: WorkerRelease, name: string): void {
   install.release.overrideLogicalId(name);
-  install.namespace!.release.overrideLogicalId("namespace");
+  (install.namespace as OutpostNamespace).release.overrideLogicalId("namespace");
 }
 
 function oneOf(variable: string, values: string[]) {
