@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
 import { FIRST_ACCOUNT, firstStart } from "./access/first.ts";
 import { loadSigner } from "./access/signer.ts";
 import { createApp } from "./api/app.ts";
@@ -70,12 +72,17 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
 }
 
 async function open(settings: Settings, onError: (error: Error) => void): Promise<Database> {
-  if (!settings.databaseUrl) return openStore({ dir: settings.data, template: settings.template });
+  if (!settings.databaseUrl) return openStore({ dir: settings.data, template: settings.template ?? shippedTemplate() });
   try {
     return await openStore({ url: settings.databaseUrl, onError });
   } catch (error) {
     throw new Error(`the PostgreSQL of DATABASE_URL cannot be used: ${redact((error as Error).message)}`);
   }
+}
+
+/** The template beside the bundle, or beside the folder of its chunks; without one a first start takes some seconds longer. */
+function shippedTemplate(): string | undefined {
+  return ["./store-template.tgz", "../store-template.tgz"].map((path) => fileURLToPath(new URL(path, import.meta.url))).find(existsSync);
 }
 
 function listen(server: Server, { host, port }: Settings): Promise<string> {

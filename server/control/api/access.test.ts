@@ -87,25 +87,29 @@ function want(operation: OperationId, role: (typeof ROLES)[number], scope: keyof
 }
 
 const people = [...expected].filter(([, access]) => access in RANK).map(([operation]) => operation);
-test.each(people)("%s: each role in each scope", async (operation) => {
-  const got: string[] = [];
-  const wanted: string[] = [];
-  // Nothing is compared but the decision: the bodies of 404 differ in their request id only.
-  const hidden = new Set<string>();
-  for (const role of ROLES) {
-    for (const scope of Object.keys(SCOPES) as (keyof typeof SCOPES)[]) {
-      const answer = await call(operation, SCOPES[scope], keys[role]);
-      const expectation = want(operation, role, scope);
-      wanted.push(`${role} ${scope}: ${expectation}`);
-      const through = answer.status !== 401 && answer.status !== 403;
-      got.push(`${role} ${scope}: ${expectation === "through" && through ? "through" : answer.status}`);
-      if (expectation === 404) hidden.add(JSON.stringify({ ...answer.body, instance: "" }));
-      expect(answer.status).toBeLessThan(500);
+test.each(people)(
+  "%s: each role in each scope",
+  async (operation) => {
+    const got: string[] = [];
+    const wanted: string[] = [];
+    // Nothing is compared but the decision: the bodies of 404 differ in their request id only.
+    const hidden = new Set<string>();
+    for (const role of ROLES) {
+      for (const scope of Object.keys(SCOPES) as (keyof typeof SCOPES)[]) {
+        const answer = await call(operation, SCOPES[scope], keys[role]);
+        const expectation = want(operation, role, scope);
+        wanted.push(`${role} ${scope}: ${expectation}`);
+        const through = answer.status !== 401 && answer.status !== 403;
+        got.push(`${role} ${scope}: ${expectation === "through" && through ? "through" : answer.status}`);
+        if (expectation === 404) hidden.add(JSON.stringify({ ...answer.body, instance: "" }));
+        expect(answer.status).toBeLessThan(500);
+      }
     }
-  }
-  expect(got).toEqual(wanted);
-  expect(hidden.size).toBeLessThanOrEqual(1);
-}, 30_000);
+    expect(got).toEqual(wanted);
+    expect(hidden.size).toBeLessThanOrEqual(1);
+  },
+  30_000,
+);
 
 test.each(people)("%s: no other kind of credential opens it", async (operation) => {
   for (const kind of ["worker", "forged", "expired", "none"]) {
