@@ -1,22 +1,29 @@
 /** What must be there before TypeScript can run: packages as locked. Plain JavaScript, as nothing is installed yet. */
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
-import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const MINUTES = 15;
 
-/** Whether `node_modules` is what the lock file says. */
+/** Whether `node_modules` holds every package that the lock file says, in its version. */
 export function packagesInstalled(root) {
-  const mark = join(root, "node_modules", ".installed-lock");
-  return existsSync(mark) ? readFileSync(mark, "utf8") === lockDigest(root) : existsSync(join(root, "node_modules/.package-lock.json"));
+  const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+  // Optional ones are mostly for other platforms.
+  return Object.entries(locked).every(([path, { version, optional, devOptional, link }]) => path === "" || optional || devOptional || link || versionAt(join(root, path)) === version);
+}
+
+function versionAt(dir) {
+  try {
+    return JSON.parse(readFileSync(join(dir, "package.json"), "utf8")).version;
+  } catch {
+    return undefined;
+  }
 }
 
 /** `npm ci` when it is needed; true when it was. Throws with npm's words. */
 export async function installPackages(root, log) {
   const needed = !packagesInstalled(root);
   if (needed) await runLogged(root, ["npm", "ci", "--no-audit", "--no-fund"], log, MINUTES);
-  writeFileSync(join(root, "node_modules", ".installed-lock"), lockDigest(root));
   return needed;
 }
 
@@ -37,10 +44,4 @@ export function runLogged(root, command, log, minutes, env = process.env) {
       }),
     );
   });
-}
-
-function lockDigest(root) {
-  return createHash("sha256")
-    .update(readFileSync(join(root, "package-lock.json")))
-    .digest("hex");
 }

@@ -23,7 +23,7 @@ const quickstart = (...args: string[]): Promise<{ exit: number; out: string; ms:
 };
 
 test("the first command ends with the application Synced and Healthy, its pods, the address and how to sign in", () => {
-  const said = readFileSync(join(w.root, ".test/world/up.log"), "utf8");
+  const said = readFileSync(join(w.root, ".test", process.env.OUTPOST_QUICKSTART!, "up.log"), "utf8");
   expect(said).toMatch(/guestbook\s.*Synced\s+Healthy/);
   expect(said).toMatch(/guestbook-\S+\s+Running\s+true/);
   expect(said).toContain(w.address);

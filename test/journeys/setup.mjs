@@ -6,18 +6,19 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const folder = ".journeys";
+// A name of one's own lets two runs of one checkout live side by side.
+const folder = process.env.OUTPOST_QUICKSTART || ".journeys";
 /** The developer's own sign-ins and stack are not touched. */
-export const worldEnv = { OUTPOST_QUICKSTART: folder, OUTPOST_CONFIG: join(root, ".test/world/config.json"), NO_COLOR: "1" };
+export const worldEnv = { OUTPOST_QUICKSTART: folder, OUTPOST_CONFIG: join(root, ".test", folder, "config.json"), NO_COLOR: "1" };
 
 export default async function setup() {
   Object.assign(process.env, worldEnv);
-  mkdirSync(join(root, ".test/world"), { recursive: true });
-  rmSync(join(root, ".test/world/config.json"), { force: true });
+  mkdirSync(join(root, ".test", folder), { recursive: true });
+  rmSync(join(root, ".test", folder, "config.json"), { force: true });
   // What an interrupted run left behind would make this one look better than it is.
   if (!process.env.KEEP_WORLD) await quickstart("down", ["--down"]);
   const took = await quickstart("up", ["--port", String(await freePort())]);
-  writeFileSync(join(root, ".test/world/up.json"), JSON.stringify({ took }));
+  writeFileSync(join(root, ".test", folder, "up.json"), JSON.stringify({ took }));
 }
 
 export async function teardown() {
@@ -27,7 +28,7 @@ export async function teardown() {
 /** Runs it with its words in `.test/world/NAME.log`; gives how long it took. */
 function quickstart(name, args) {
   const started = Date.now();
-  const file = join(root, `.test/world/${name}.log`);
+  const file = join(root, ".test", folder, `${name}.log`);
   return new Promise((resolve, reject) => {
     const log = createWriteStream(file);
     const child = spawn(process.execPath, [join(root, "test/quickstart.mjs"), ...args], {

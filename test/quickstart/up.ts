@@ -81,7 +81,8 @@ async function generate(o: Options, step: Step): Promise<void> {
 async function localCluster(o: Options, programs: Programs, step: Step): Promise<ClusterNode> {
   // Socket paths are short: the folder cannot be below a checkout with a long name.
   const dir =
-    o.memory.state.nodeDir ?? join(cacheRoot(), "nodes", `quickstart-${createHash("sha256").update(o.root).digest("hex").slice(0, 6)}`);
+    o.memory.state.nodeDir ??
+    join(cacheRoot(), "nodes", `quickstart-${createHash("sha256").update(o.memory.dir).digest("hex").slice(0, 6)}`);
   o.memory.remember({ nodeDir: dir });
   const note = (line: string) => step.note(line);
   const images = [
