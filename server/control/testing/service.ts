@@ -1,11 +1,15 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { jest } from "@jest/globals";
 import { type Running, startServer } from "../main.ts";
 import { readSettings } from "../settings.ts";
 import type { Database } from "../store/sql.ts";
 import { openStore } from "../store/store.ts";
 import { templateStore } from "./database.ts";
+
+// Real stores on a busy machine; a hang still ends.
+jest.setTimeout(60_000);
 
 export interface Answer {
   status: number;
