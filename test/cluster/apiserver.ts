@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { type Daemon, daemon } from "../servers/run.ts";
 
 /** A real kube-apiserver with a real etcd on loopback, without nodes or controllers: enough for everything that only reads and writes objects. */
 export interface ApiServer {
@@ -47,7 +47,7 @@ export async function startApiServer(): Promise<ApiServer> {
   writeFileSync(join(folder, "sa.key"), privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 });
   writeFileSync(join(folder, "sa.pub"), publicKey.export({ type: "spki", format: "pem" }));
 
-  const etcd = start(folder, toolPath("etcd"), "etcd", [
+  const etcd = daemon(toolPath("etcd"), [
     `--data-dir=${join(folder, "etcd")}`,
     `--listen-client-urls=http://127.0.0.1:${client}`,
     `--advertise-client-urls=http://127.0.0.1:${client}`,
@@ -57,7 +57,7 @@ export async function startApiServer(): Promise<ApiServer> {
     "--unsafe-no-fsync",
     "--log-level=warn",
   ]);
-  const apiserver = start(folder, toolPath("kubernetes", "kube-apiserver"), "kube-apiserver", [
+  const apiserver = daemon(toolPath("kubernetes", "kube-apiserver"), [
     `--etcd-servers=http://127.0.0.1:${client}`,
     "--bind-address=127.0.0.1",
     "--advertise-address=192.0.2.2",
@@ -76,12 +76,13 @@ export async function startApiServer(): Promise<ApiServer> {
     "--endpoint-reconciler-type=none",
   ]);
   const stop = async () => {
-    await end(apiserver);
-    await end(etcd);
+    // Nothing in them is worth keeping, and a graceful end takes seconds.
+    await apiserver.stop("SIGKILL");
+    await etcd.stop("SIGKILL");
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    await ready(port, tokens.admin, [etcd, apiserver], folder);
+    await ready(port, tokens.admin, [etcd, apiserver]);
   } catch (error) {
     await stop();
     throw error;
@@ -101,35 +102,18 @@ export async function startApiServer(): Promise<ApiServer> {
     writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
     return path;
   };
-  return { kubeconfig: write("admin"), url, kubeconfigFor: write, stop, pids: { apiserver: apiserver.pid!, etcd: etcd.pid! } };
+  return { kubeconfig: write("admin"), url, kubeconfigFor: write, stop, pids: { apiserver: apiserver.child.pid!, etcd: etcd.child.pid! } };
 }
 
-function start(folder: string, path: string, name: string, args: string[]): ChildProcess {
-  const log = openSync(join(folder, `${name}.log`), "w");
-  return spawn(path, args, { stdio: ["ignore", log, log] });
-}
-
-function end(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve();
-    child.once("exit", () => resolve());
-    // Nothing in it is worth keeping, and a graceful end takes seconds.
-    child.kill("SIGKILL");
-  });
-}
-
-async function ready(port: number, token: string, children: ChildProcess[], folder: string): Promise<void> {
+async function ready(port: number, token: string, servers: Daemon[]): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS;
   while (Date.now() < deadline) {
-    const gone = children.find((child) => child.exitCode !== null);
-    if (gone)
-      throw new Error(
-        `${gone.spawnfile} ended: ${readFileSync(join(folder, gone === children[0] ? "etcd.log" : "kube-apiserver.log"), "utf8").slice(-2_000)}`,
-      );
+    const gone = servers.find((server) => server.ended());
+    if (gone) throw new Error(`${gone.ended()}: ${gone.said().slice(-2_000)}`);
     if (await ask(port, token)) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`kube-apiserver was not ready within ${DEADLINE_MS / 1000} s`);
+  throw new Error(`kube-apiserver was not ready within ${DEADLINE_MS / 1_000} s`);
 }
 
 function ask(port: number, token: string): Promise<boolean> {

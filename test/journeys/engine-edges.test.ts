@@ -216,6 +216,28 @@ test("a running operation can be terminated", async () => {
   expect(await w.object(CONFIG_MAP, "terminate", "a")).toBeUndefined();
 });
 
+test("restarts in the middle of work delete nothing and make nothing twice", async () => {
+  const names = Array.from({ length: 8 }, (_, i) => `restart-${i}`);
+  await w.git.createRepository("restarts", { files: Object.fromEntries(names.map((n) => [`${n}/all.yaml`, fourObjects("0")])) });
+  for (const name of names) await w.app(name, { repo: "restarts", path: name });
+  await Promise.all(names.map((name) => w.until(name, synced)));
+  const uids = () => Promise.all(names.map(async (n) => (await w.object(DEPLOYMENT, n, "web"))?.metadata.uid));
+  const before = await uids();
+  for (let i = 1; i <= 10; i++) {
+    await w.git.commit("restarts", Object.fromEntries(names.map((n) => [`${n}/all.yaml`, fourObjects(`${i}`)])), `${i}`);
+    const annotations = { "argocd.argoproj.io/refresh": "normal" };
+    await Promise.all(names.map((n) => w.client.mergePatch(RESOURCES.application, w.namespace, n, { metadata: { annotations } })));
+    // Each time at another point of the work: some have synced, some are in the middle, some have not begun.
+    await new Promise((resolve) => setTimeout(resolve, i * 25));
+    await w.restart();
+  }
+  const tip = await w.git.repository("restarts").tip("main");
+  for (const name of names)
+    await w.until(name, (app) => synced(app) && app.status?.sync?.revision === tip && app.status?.history?.at(-1)?.revision === tip);
+  expect(await uids()).toEqual(before);
+  expect((await Promise.all(names.map((n) => w.object(CONFIG_MAP, n, "web")))).map((o) => o?.data.rev)).toEqual(names.map(() => "10"));
+}, 60_000);
+
 test("of two replicas one leads, and the other takes over when it ends", async () => {
   const client = new KubeClient(loadConfig({ KUBECONFIG: w.api.kubeconfig }));
   const leading: string[] = [];

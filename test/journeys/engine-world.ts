@@ -66,7 +66,7 @@ export async function world(options: { log?: Log } = {}): Promise<World> {
 
   const repo = new RepoService({ folder, cache: new MemoryCache() });
   await repo.start();
-  const quiet: Log = { info: () => {}, warn: () => {}, error: (fields, message) => console.error(message, fields) };
+  const quiet: Log = { info: () => {}, warn: () => {}, error: (fields, message) => process.env.DEBUG && console.error(message, fields) };
   let stopController = async () => {};
   const start = async (config = parseKubeconfig(readFileSync(api.kubeconfig, "utf8"))) => {
     const abort = new AbortController();

@@ -30,6 +30,8 @@ export interface ControllerOptions {
 const SECRET_TYPE = "argocd.argoproj.io/secret-type";
 // Events of one application come in bursts: a rollout changes a Deployment five times in a second.
 const DEBOUNCE_MS = 15;
+// A Pod has 30 s to end, and a lease is lost after 15 s.
+const STOP_MS = 8_000;
 
 /** Watches what an application depends on and calls `reconcile` for each that may have changed. */
 export class Controller {
@@ -38,8 +40,10 @@ export class Controller {
   readonly #options: ControllerOptions;
   readonly #queue: Queue;
   readonly #labels = new Map<string, string>();
+  readonly #watching = new AbortController();
   #watches: Promise<void>[] = [];
   #synced = 0;
+  #stopped: Promise<void> | undefined;
 
   constructor(options: ControllerOptions) {
     const { home, namespace, managed = [], repo, log, signal, now = Date.now } = options;
@@ -51,7 +55,9 @@ export class Controller {
       const name = this.#labels.get(label);
       if (name !== undefined) this.#queue.add(name, PRIORITY.live, DEBOUNCE_MS);
     };
-    const destinations = new Destinations({ home, namespaces: managed, changed, signal });
+    // Work that runs at the end still needs to see: the watches go after it.
+    const destinations = new Destinations({ home, namespaces: managed, changed, signal: this.#watching.signal });
+    signal.addEventListener("abort", () => void this.stop(), { once: true });
     this.deps = { home, namespace, repo, repositories: new Repositories(), destinations, store, memory: new Map(), log, now };
   }
 
@@ -81,10 +87,15 @@ export class Controller {
     return this.#synced > 0;
   }
 
-  async stop(): Promise<void> {
-    await this.#queue.stop();
-    await Promise.all(this.#watches);
-    await this.deps.destinations.close();
+  /** Lets the work that runs come to its end, so that it is reported, and begins nothing new. */
+  stop(): Promise<void> {
+    this.#stopped ??= (async () => {
+      await this.#queue.stop(STOP_MS);
+      this.#watching.abort();
+      await Promise.all(this.#watches);
+      await this.deps.destinations.close();
+    })();
+    return this.#stopped;
   }
 
   #applications(): Promise<void> {
@@ -195,14 +206,14 @@ export class Controller {
     labelSelector: string | undefined,
     on: { replace(items: KubeObject[]): void; change(type: string, object: KubeObject): void },
   ): Promise<void> {
-    const { home, namespace, signal, log } = this.#options;
+    const { home, namespace, log } = this.#options;
     return new Promise((resolve) => {
       const running = watch({
         client: home,
         resource,
         namespace,
         labelSelector,
-        signal,
+        signal: this.#watching.signal,
         replace: (items) => {
           on.replace(items);
           resolve();

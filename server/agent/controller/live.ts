@@ -1,4 +1,4 @@
-import { done, type Failure, type Outcome } from "../../base/outcome.ts";
+import { again, done, type Failure, type Outcome } from "../../base/outcome.ts";
 import { FIELD_MANAGER, type KubeClient } from "../kube/client.ts";
 import { type KubeObject, keyOf } from "../kube/object.ts";
 import type { Resource } from "../kube/path.ts";
@@ -137,6 +137,10 @@ export class Live {
         kind.failure = failure;
         ready();
       },
+    }).then(() => {
+      // Ended before the first list: whoever waits must not wait for ever.
+      kind.failure ??= again("WatchEnded", "the watch has ended");
+      ready();
     });
     return kind;
   }

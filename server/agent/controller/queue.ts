@@ -63,12 +63,19 @@ export class Queue {
     return this.#ready.reduce((sum, keys) => sum + keys.length, 0);
   }
 
-  /** Takes nothing new and resolves when the last worker is done. */
-  async stop(): Promise<void> {
+  /** Takes nothing new and resolves when the last worker is done, or after `withinMs`. */
+  async stop(withinMs = 60_000): Promise<void> {
     this.#stopped = true;
     for (const item of this.#items.values()) clearTimeout(item.timer);
     for (const keys of this.#ready) keys.length = 0;
-    if (this.#running > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#running === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, withinMs);
+      this.#idle.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
   #wait(key: string, priority: Priority): void {

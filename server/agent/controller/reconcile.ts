@@ -38,7 +38,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   if (app.metadata.annotations?.[META.skipReconcile] === "true") return undefined;
 
   // Can this specification be worked with at all, and where does it go?
-  report.set(echo(deps, app));
+  report.set(echo(app));
   const invalid = validate(app);
   if (invalid) return unknown(report, "InvalidSpecError", invalid);
   const destination = await deps.destinations.find(app);
@@ -125,7 +125,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
 }
 
 /** The memory of an application, new when it has none. */
-export function remember(deps: Deps, name: string): Memory {
+function remember(deps: Deps, name: string): Memory {
   let memory = deps.memory.get(name);
   if (!memory) {
     memory = newMemory();
@@ -306,7 +306,8 @@ function history(app: Application, state: OperationState, old: HistoryEntry[] | 
   return limit > 0 ? [...entries, entry].slice(-limit) : [];
 }
 
-function echo(_deps: Deps, app: Application) {
+/** The service's generation of the specification that was looked at. */
+function echo(app: Application) {
   const generation = Number(app.metadata.annotations?.[META.generation]);
   return Number.isInteger(generation) && generation > 0 ? { observedGeneration: generation } : {};
 }

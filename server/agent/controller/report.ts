@@ -1,5 +1,6 @@
 import { canonical } from "../../base/canonical.ts";
-import type { Outcome } from "../../base/outcome.ts";
+import { done, type Outcome } from "../../base/outcome.ts";
+import { KUBE } from "../kube/errors.ts";
 import { type Application, type ApplicationCondition, type ApplicationStatus, META } from "./application.ts";
 import type { Deps } from "./deps.ts";
 
@@ -56,29 +57,34 @@ export class Report {
     this.#closed = true;
     clearTimeout(this.#timer);
     await this.#writing;
-    const app = this.#deps.store.get(this.#name);
-    if (!app) return { kind: "done", value: undefined };
-    const metadata: Record<string, unknown> = {};
+    let app = this.#deps.store.get(this.#name);
+    const asked = { operation: canonical(app?.operation), refresh: app?.metadata.annotations?.[META.refresh] };
+    for (let tries = 0; ; tries++) {
+      if (!app) return done(undefined);
+      // Only the request that was carried out is taken away: one that came meanwhile stays for the next look.
+      const taken = options.operationTaken && app.operation !== undefined && canonical(app.operation) === asked.operation;
+      const refresh = app.metadata.annotations?.[META.refresh];
+      const refreshed = options.refreshed && refresh !== undefined && refresh === asked.refresh;
+      const patch = this.#patch(app, options.refreshed === true, { taken: taken === true, refreshed: refreshed === true });
+      if (Object.keys(patch).length === 0) return done(undefined);
+      const written = await this.#deps.store.patch(this.#name, patch, taken || refreshed === true);
+      if (written.kind === "done" || written.reason !== KUBE.conflict || tries === 3) return written;
+      app = await this.#deps.store.reread(this.#name);
+    }
+  }
+
+  #patch(app: Application, looked: boolean, { taken, refreshed }: { taken: boolean; refreshed: boolean }): Record<string, unknown> {
     const patch: Record<string, unknown> = {};
-    let own = false;
-    if (options.refreshed && app.metadata.annotations?.[META.refresh] !== undefined) {
-      metadata.annotations = { [META.refresh]: null };
-      own = true;
-    }
-    if (options.operationTaken && app.operation) {
-      patch.operation = null;
-      own = true;
-    }
-    if (own) metadata.resourceVersion = app.metadata.resourceVersion;
-    if (Object.keys(metadata).length) patch.metadata = metadata;
     const status = this.#difference(app, { ...this.#next, conditions: this.#timed(app, this.#conditions) });
+    const own = taken || refreshed;
+    if (own)
+      patch.metadata = { resourceVersion: app.metadata.resourceVersion, ...(refreshed ? { annotations: { [META.refresh]: null } } : {}) };
+    if (taken) patch.operation = null;
     // The time of the last look is written along with something else: by itself it is not worth a write.
-    const reconciledAt =
-      options.refreshed && (own || status) ? { reconciledAt: new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "") } : {};
-    if (status || options.refreshed) patch.status = { ...status, ...reconciledAt };
-    if (Object.keys((patch.status as object) ?? {}).length === 0) delete patch.status;
-    if (Object.keys(patch).length === 0) return { kind: "done", value: undefined };
-    return this.#deps.store.patch(this.#name, patch, own);
+    if (looked && (own || status))
+      patch.status = { ...status, reconciledAt: new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "") };
+    else if (status) patch.status = status;
+    return patch;
   }
 
   /** Forgets a step that was announced: the reconciliation ends without a result of its own. */

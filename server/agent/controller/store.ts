@@ -48,6 +48,14 @@ export class Store {
     return written;
   }
 
+  /** Reads an application anew, after somebody else's write came between. */
+  async reread(name: string): Promise<Application | undefined> {
+    const read = (await this.#client.get(RESOURCES.application, this.#namespace, name)) as Outcome<Application>;
+    if (read.kind !== "done") return undefined;
+    if (this.seen(read.value)) this.onForeignChange(name);
+    return read.value;
+  }
+
   /** Set by the controller: the answer to a write showed somebody else's change. */
   onForeignChange: (name: string) => void = () => {};
 }
