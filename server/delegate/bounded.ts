@@ -30,15 +30,17 @@ export interface BoundedOptions {
 
 /**
  * Before the command itself: the kernel's choice when memory runs out, no core dumps, and a bound for its data (not for its address space,
- * of which Node, Java and Go reserve far more than they use). Then a watcher in the same process group, which kills the group when
- * its pipe to the delegate closes: a delegate that is killed takes its tasks along, before others are given them.
+ * of which Node, Java and Go reserve far more than they use).
  */
-const PREPARE = `{ echo 700 > /proc/self/oom_score_adj; } 2>/dev/null
+const BOUND = `{ echo 700 > /proc/self/oom_score_adj; } 2>/dev/null
 ulimit -c 0 2>/dev/null
-[ "$0" = 0 ] || ulimit -d "$0" 2>/dev/null
-( { read _ <&3; kill -KILL 0; } </dev/null >/dev/null 2>&1 & )
-exec 3<&-
-exec "$@"`;
+[ "$0" = 0 ] || ulimit -d "$0" 2>/dev/null`;
+/**
+ * A watcher in the same process group, which kills the group when its pipe to the delegate closes: a delegate that is killed takes its
+ * tasks along, before others are given them. The first process of a container needs none: the kernel does this for it.
+ */
+const WATCH = "( { read _ <&3; kill -KILL 0; } </dev/null >/dev/null 2>&1 & )";
+const PREPARE = [BOUND, ...(process.pid === 1 ? [] : [WATCH]), "exec 3<&-", 'exec "$@"'].join("\n");
 
 // Work must not take the processor from the delegate's own heartbeat.
 const NICE = 10;

@@ -2,7 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { jest } from "@jest/globals";
 import { type GitServer, startGit } from "../../test/servers/git.ts";
+import { freePort } from "../../test/servers/run.ts";
 import { startService, type TestService } from "../control/testing/service.ts";
+import { runDelegate } from "./main.ts";
 import { createTask, getTask, type LocalDelegate, logsOf, makeDelegate, startDelegate, waitTask } from "./testing/delegate.ts";
 import { lives, temporaryFolder, until } from "./testing/temporary.ts";
 
@@ -23,7 +25,13 @@ beforeAll(async () => {
       id: "one",
       token,
       workDir: join(dir, "one"),
-      env: { HTTP_PROXY: "", AWS_SECRET: "mine", OUTPOST_TASK_DISK_MIB: "20", OUTPOST_TASK_OUTPUT_MIB: "1" },
+      env: {
+        HTTP_PROXY: "",
+        AWS_SECRET: "mine",
+        OUTPOST_TASK_MEMORY_MIB: "300",
+        OUTPOST_TASK_DISK_MIB: "20",
+        OUTPOST_TASK_OUTPUT_MIB: "1",
+      },
     }),
   );
 }, 60_000);
@@ -144,6 +152,75 @@ test("a task that fills the disk is ended; one that talks too much goes on unhea
   expect([complete, lines.length, lines.at(-1)!.text]).toEqual([true, 61_682, "[138320 lines were not kept]"]);
 });
 
+test("processes that together take too much memory are ended, though each of them is within the bound", async () => {
+  const id = await shell("for i in 1 2 3; do (head -c 150000000 /dev/zero; sleep 60) | tail -c 150000000 > /dev/null & done; wait");
+  expect(await waitTask(service, id)).toMatchObject({
+    state: "Failed",
+    reason: "MemoryExceeded",
+    message: expect.stringMatching(/300 are allowed/),
+  });
+});
+
+test("probes and metrics tell how it is", async () => {
+  const port = await freePort();
+  const { token: three } = await makeDelegate(service, "three");
+  const third = await startDelegate(service, {
+    id: "three",
+    token: three,
+    workDir: join(dir, "three"),
+    env: { OUTPOST_LISTEN: `127.0.0.1:${port}` },
+  });
+  delegates.push(third);
+  const get = async (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`).then(async (r) => ({ status: r.status, text: await r.text() }));
+  await until("it is ready", async () => (await get("/readyz")).status === 200);
+  await waitTask(service, await shell("true", { selectors: ["three"] }));
+  const { text } = await until("the count", async () => {
+    const metrics = await get("/metrics");
+    return metrics.text.includes('outpost_delegate_tasks_total{kind="shell.run",outcome="succeeded"} 1') && metrics;
+  });
+  for (const line of [
+    /_connected 1$/m,
+    /_tasks_running 0$/m,
+    /_capacity 10$/m,
+    /_heartbeat_age_seconds \d/m,
+    /_task_seconds_count\{kind="shell.run"\} 1$/m,
+  ])
+    expect(text).toMatch(line);
+  expect((await get("/healthz")).status).toBe(200);
+  await third.stop();
+});
+
+test("a revoked token is said in plain words, and not tried in a loop", async () => {
+  const { token: revoked, tokenId } = await makeDelegate(service, "four");
+  expect((await service.ask("DELETE", `/v1/delegates/four/tokens/${tokenId}`)).status).toBe(204);
+  const said: string[] = [];
+  const denied = async () =>
+    (await service.db.query("select 1 from audit where outcome = 'denied' and actor = $1", [`token:${tokenId}`])).length;
+  const stop = new AbortController();
+  const write = process.stderr.write.bind(process.stderr);
+  process.stderr.write = ((text: string) => said.push(String(text)) > 0) as never;
+  try {
+    const env = {
+      OUTPOST_ENDPOINT: service.url,
+      OUTPOST_TOKEN: revoked,
+      OUTPOST_WORK_DIR: join(dir, "four"),
+      OUTPOST_LISTEN: "127.0.0.1:0",
+    };
+    const running = runDelegate({ PATH: process.env.PATH, ...env }, stop.signal);
+    await until("a refusal", async () => (await denied()) > 0 && said.some((line) => line.includes("token_invalid")));
+    stop.abort();
+    expect(await running).toBe(0);
+  } finally {
+    process.stderr.write = write as never;
+  }
+  expect(said.filter((line) => line.includes("token_invalid"))).toEqual([
+    expect.stringMatching(/enrolment token is .*revoked.*Create a new one/),
+  ]);
+  expect(said.join("")).not.toContain(revoked);
+  expect(await denied()).toBeLessThanOrEqual(2);
+});
+
 test("parameters and output files that try something are named or passed over", async () => {
   const link = await shell('rm "$OUTPOST_OUTPUT"; ln -s /etc/passwd "$OUTPOST_OUTPUT"');
   const pipe = await shell('rm "$OUTPOST_OUTPUT"; mkfifo "$OUTPOST_OUTPUT"');
@@ -168,7 +245,6 @@ test("a second delegate in the same folder is refused and told so", async () => 
   const write = process.stderr.write.bind(process.stderr);
   process.stderr.write = ((text: string) => said.push(text) > 0) as never;
   try {
-    const { runDelegate } = await import("./main.ts");
     const code = await runDelegate(
       { OUTPOST_ENDPOINT: service.url, OUTPOST_WORK_DIR: join(dir, "one"), OUTPOST_LISTEN: "127.0.0.1:0" },
       new AbortController().signal,

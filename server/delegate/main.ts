@@ -53,6 +53,9 @@ function refuse(message: string): number {
 async function work(env: NodeJS.ProcessEnv, settings: Settings, log: Logger, signal: AbortSignal): Promise<number> {
   const { able, lacking } = await capabilities(env);
   for (const { kind, why } of lacking) log.warn({ kind }, `this delegate cannot run ${kind}: ${why}`);
+  // Node does not reap what tasks leave to the first process of a container.
+  if (process.pid === 1)
+    log.warn({}, "this is process 1: run it below an init (docker run --init, shareProcessNamespace), or ended processes pile up");
   const workspaces = new Workspaces(settings.workDir);
   const left = await workspaces.start();
   if (left) log.warn({ processes: left }, "ended what an earlier delegate in this folder had left running");

@@ -60,7 +60,18 @@ export async function runTask(task: WorkerTask, stop: Stop, options: TaskOptions
   }
   if (stop.report.aborted) return "lost";
   await shipper.end();
-  const sent = await sendResult(session, task, { ...bounded(result), ...(shipped ? { lastLog: shipper.last } : {}) }, stop.report);
+  const report = { ...bounded(result), ...(shipped ? { lastLog: shipper.last } : {}) };
+  let sent = await sendResult(session, task, report, stop.report);
+  if (sent.kind === "stop" && /^(body_too_large|invalid_)/.test(sent.reason)) {
+    // Better an end without its outputs than none.
+    const { outputs: _, ...rest } = report;
+    sent = await sendResult(
+      session,
+      task,
+      { ...rest, message: `the service refused its outputs: ${sent.message}`.slice(0, 4_096) },
+      stop.report,
+    );
+  }
   if (sent.kind === "done") return result.outcome;
   if (!stop.report.aborted)
     log.warn({ task: task.task, reason: sent.reason }, `the service does not take the task's result: ${sent.message}`);
