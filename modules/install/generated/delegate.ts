@@ -125,6 +125,7 @@ export const delegate = [
      "serviceAccountName": "outpost-delegate-slot-id",
      "automountServiceAccountToken": false,
      "enableServiceLinks": false,
+     "shareProcessNamespace": true,
      "terminationGracePeriodSeconds": 600,
      "imagePullSecrets": [
       {
