@@ -11,7 +11,10 @@ import { type WriteCall, write } from "../write.ts";
 
 type Accepted = { status: 202; body: ObjectOf<"applications"> };
 
-/** Sync: rides on the object's delivery; the newest one asked for counts, and the agent does each id once. */
+/**
+ * Sync: rides on the object's delivery; the newest one asked for counts, and the agent does each id once. The answer shows the operation
+ * that was asked for, so that the caller knows it again in what the agent reports.
+ */
 export const syncApplication =
   (s: Services): Handler<"syncApplication"> =>
   (call) =>
@@ -30,7 +33,14 @@ async function act(
   return write(s, call, async (w) => {
     const app: Stored = await findObject(w, "applications", call.scope, call.params.id);
     if (app.deletionRequestedAt) throw new Problem("being_deleted", "The application is being deleted by its agent.");
-    await deliverAction(w, app.uid, action(randomBytes(8).toString("hex")));
-    return { status: 202, body: show<"applications">(app) };
+    const id = randomBytes(8).toString("hex");
+    const asked = action(id);
+    await deliverAction(w, app.uid, asked);
+    const body = show<"applications">(app);
+    if (!asked.sync) return { status: 202, body };
+    return {
+      status: 202,
+      body: { ...body, status: { ...body.status, operation: { id, phase: "Pending", initiatedBy: nameOf(call.caller) } } },
+    };
   });
 }

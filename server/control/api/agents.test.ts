@@ -1,0 +1,123 @@
+import { generateSealKeys, open } from "../../../openapi/seal.ts";
+import { agentsOf } from "../testing/agents.ts";
+import { eventually, startService, type TestService } from "../testing/service.ts";
+import { TestWorker } from "../testing/worker.ts";
+
+let s: TestService;
+beforeAll(async () => {
+  s = await startService();
+}, 60_000);
+afterAll(() => s?.stop());
+const { put, tokenOf, agent } = agentsOf(() => s);
+
+describe("credentials", () => {
+  test("are sealed at the edge, shown nowhere, and dropped once the agent has them", async () => {
+    const w = await agent("c1");
+    const spec = {
+      agent: "c1",
+      url: "https://git.example/c.git",
+      username: "u",
+      credentials: { password: "canary-s3cret" },
+      credentialsVersion: "1",
+    };
+    const made = await put("/v1/repositories/c1-repo", spec);
+    expect(made.body).toMatchObject({ status: { credentials: "Pending" }, spec: { credentialsVersion: "1" } });
+    expect(made.text).not.toContain("canary");
+    const dump = JSON.stringify([
+      await s.db.query("select * from objects"),
+      await s.db.query("select * from events"),
+      await s.db.query("select * from deliveries"),
+      await s.db.query("select * from audit"),
+    ]);
+    expect(dump).not.toContain("canary");
+    const { objects } = await w.exchange();
+    const context = { account: "default", collection: "repositories" as const, id: "c1-repo" };
+    expect(await open(w.seal.privateKey, context, objects[0]!.sealed!)).toEqual({ password: "canary-s3cret" });
+    expect(objects[0]!.spec).not.toHaveProperty("credentials");
+    await w.acknowledge(objects);
+    expect((await s.ask("GET", "/v1/repositories/c1-repo")).body.status.credentials).toBe("Delivered");
+    expect(await s.db.query("select 1 from deliveries where id = 'c1-repo' and sealed is not null")).toEqual([]);
+    // Leaving them out keeps what the agent has.
+    const { credentials: _, ...without } = spec;
+    const again = await put("/v1/repositories/c1-repo", without);
+    expect(again.body).toMatchObject({
+      version: (await s.ask("GET", "/v1/repositories/c1-repo")).body.version,
+      status: { credentials: "Delivered" },
+    });
+  });
+  test("sealed to another key are refused, and both ways at once too", async () => {
+    const w = await agent("c2");
+    const other = await generateSealKeys();
+    const sealedCredentials = { keyId: other.publicKey.slice(0, 16), enc: "AA", ciphertext: "AA" };
+    expect(await put("/v1/repositories/c2-repo", { agent: "c2", url: "https://h/x", sealedCredentials })).toMatchObject({
+      status: 422,
+      body: { code: "credentials_key_mismatch", pointer: "/spec/sealedCredentials/keyId" },
+    });
+    expect(
+      await put("/v1/repositories/c2-repo", { agent: "c2", url: "https://h/x", sealedCredentials, credentials: { password: "p" } }),
+    ).toMatchObject({ status: 422, body: { code: "invalid_field" } });
+    void w;
+  });
+  test("that wait for an old key are dropped when the agent enrols anew", async () => {
+    await agent("c3");
+    await put("/v1/repositories/c3-repo", { agent: "c3", url: "https://h/x", credentials: { password: "p" } });
+    const w = await new TestWorker(s.url, "new", "cluster-of-c3").enrol(await tokenOf("c3"));
+    await w.open();
+    expect((await s.ask("GET", "/v1/repositories/c3-repo")).body.status.credentials).toBe("None");
+    expect((await w.exchange()).objects[0]!.sealed).toBeUndefined();
+  });
+});
+
+test("sync and refresh ride on the object, the newest of each kind, and its generation stays", async () => {
+  const w = await agent("a1");
+  await put("/v1/applications/a1-app", { agent: "a1", destination: {}, source: { repoUrl: "https://h/x", path: "." } });
+  await w.acknowledge((await w.exchange()).objects);
+  expect((await s.ask("POST", "/v1/applications/a1-app/sync", { body: { revision: "main" } })).status).toBe(202);
+  expect((await s.ask("POST", "/v1/applications/a1-app/sync", { body: { prune: true } })).status).toBe(202);
+  expect((await s.ask("POST", "/v1/applications/a1-app/refresh")).status).toBe(202);
+  const [o] = (await w.exchange()).objects;
+  expect(o).toMatchObject({ action: { sync: { by: "key:admin", request: { prune: true } }, refresh: { hard: false } } });
+  expect((await s.ask("GET", "/v1/applications/a1-app")).body.generation).toBe(1);
+});
+
+test("questions to the agent are answered by it, or end with a named reason", async () => {
+  const w = await agent("q1");
+  await put("/v1/repositories/q1-repo", { agent: "q1", url: "https://h/x" });
+  const asking = s.ask("GET", "/v1/repositories/q1-repo/refs");
+  const { tasks } = await w.exchange({ wait: 10, free: 5 });
+  const task = tasks[0] ?? (await w.exchange({ wait: 10, free: 5 })).tasks[0]!;
+  expect(task).toMatchObject({ kind: "repository.refs", params: { key: "-/-/q1-repo", name: "q1-repo" }, fence: 1 });
+  const outputs = { defaultBranch: "main", branches: [{ name: "main", revision: "abc" }], tags: [] };
+  expect((await w.call(`tasks/${task.task}/result`, { fence: 1, outcome: "succeeded", outputs })).status).toBe(204);
+  expect(await asking).toMatchObject({ status: 200, body: outputs });
+
+  const testing = s.ask("POST", "/v1/repositories/q1-repo/test");
+  const next = await eventually("the test's task", async () => (await w.exchange({ free: 5 })).tasks[0]);
+  await w.call(`tasks/${next.task}/result`, {
+    fence: next.fence,
+    outcome: "failed",
+    reason: "AuthRequired",
+    message: "the repository asks for a password",
+  });
+  expect(await testing).toMatchObject({
+    status: 200,
+    body: { state: "Failed", reason: "AuthRequired", message: "the repository asks for a password" },
+  });
+
+  await put("/v1/agents/q2", {});
+  await put("/v1/repositories/q2-repo", { agent: "q2", url: "https://h/x" });
+  expect(await s.ask("GET", "/v1/repositories/q2-repo/refs")).toMatchObject({ status: 409, body: { code: "agent_not_enrolled" } });
+  expect((await s.ask("GET", "/v1/tasks")).body.items).toEqual([]);
+});
+
+test("the installation of an agent and a delegate carries a token that enrols", async () => {
+  await put("/v1/agents/inst", {});
+  const values = await s.ask("POST", "/v1/agents/inst/values", { body: { endpoint: "https://outpost.example" } });
+  expect(values.status).toBe(200);
+  expect(values.text).toContain("https://outpost.example");
+  const token = /ot1_[A-Za-z0-9_-]+/.exec(values.text)![0];
+  expect((await new TestWorker(s.url).tryEnrol(token)).body).toMatchObject({ kind: "agent", id: "inst" });
+  expect((await s.ask("POST", "/v1/agents/inst/manifest", { body: {} })).text).toContain("kind: ");
+  await put("/v1/delegates/inst", { tags: ["linux"] });
+  expect((await s.ask("POST", "/v1/delegates/inst/manifest", { body: {} })).text).toContain("ot1_");
+});
