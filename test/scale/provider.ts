@@ -66,7 +66,7 @@ async function main(): Promise<void> {
         const started = performance.now();
         await terraform(dir, ["plan", "-detailed-exitcode", "-input=false"], name.startsWith("create") ? 2 : 0);
         // The first round warms the page cache and is not counted.
-        if (round > 0) (times[side] ??= []).push(performance.now() - started);
+        if (round > 0) times[side] = [...(times[side] ?? []), performance.now() - started];
       }
     }
     const median = (side: string) => times[side]!.sort((a, b) => a - b)[Math.floor(rounds / 2)]!;
