@@ -9,7 +9,7 @@ beforeAll(async () => {
   agent = (await w.application("guestbook")).spec.agent;
   home = (await w.repository.tip("refs/heads/main"))!;
   const files = {
-    "bad/yaml/a.yaml": "kind: [unfinished\n",
+    "bad/yaml/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: [unfinished\n",
     "bad/chart/Chart.yaml": "apiVersion: v2\nname: bad\nversion: 1.0.0\n",
     "bad/chart/templates/a.yaml": '{{ fail "this chart does not render" }}\n',
     "bad/kind/a.yaml": "apiVersion: example.com/v1\nkind: Unheard\nmetadata:\n  name: of\n",

@@ -43,7 +43,7 @@ test("a commit is live after a refresh; what it takes away is pruned; history te
 
 test("a commit that does not parse is told by name, deletes nothing, and the next good one heals it", async () => {
   const before = await objects();
-  await commit({ "guestbook/bad.yaml": "kind: [unfinished\n" }, "Break it");
+  await commit({ "guestbook/bad.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: [unfinished\n" }, "Break it");
   const now = await condition("ManifestInvalid");
   expect(now.status.sync?.status).toBe("Unknown");
   expect(now.status.conditions!.find((c) => c.reason === "ManifestInvalid")!.message).toContain("bad.yaml");
