@@ -55,12 +55,13 @@ async function enrol(s: Services, w: Writer, call: Call<"enrolWorker">): Promise
         "The proof does not fit the token and the fields. The token may have been cut when it was copied.",
       ),
     );
-  if (!(await takeNonce(s, w, w.account, body.nonce)))
-    return refuse(new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one."));
+  // Before the nonce, which a network that delivers a request twice has used up. The answer has nothing in it that is not for all to know.
   const earlier = (await workersOf(w, w.account, [object.uid])).find(
     (x) => x.tokenId === token.id && x.signKey === body.signKey && x.sealKey === body.sealKey,
   );
   if (earlier) return answer(earlier);
+  if (!(await takeNonce(s, w, w.account, body.nonce)))
+    return refuse(new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one."));
   if (!usable(token)) return refuse(new Problem("token_invalid", INVALID));
   const worker = await admit(w, object, token, body);
   await addAudit(w, { ...line, outcome: "accepted" });
