@@ -58,7 +58,8 @@ export function judgeApplication(stored: Stored | undefined): Verdict {
   if ((status.observedGeneration ?? 0) < stored.generation || delivery?.state === "Pending") {
     return { kind: "later", reason: delivery?.message ?? `waiting for agent ${String(stored.spec.agent)} to take it` };
   }
-  const fault = conditions.find((c) => c.status === "True" && c.type.endsWith("Error"));
+  // An object that belongs to another application stays with that one, so this one never becomes Synced.
+  const fault = conditions.find((c) => c.status === "True" && (c.type.endsWith("Error") || c.type === "SharedResourceWarning"));
   if (fault && Object.hasOwn(final, fault.reason))
     return { kind: "stop", reason: `${fault.reason}: ${fault.message}`, path: final[fault.reason]!, standsFor: conditionStands };
   if (operation && (operation.phase === "Failed" || operation.phase === "Error")) {
