@@ -3,7 +3,15 @@ export default {
   testEnvironment: "node",
   extensionsToTreatAsEsm: [".ts"],
   moduleFileExtensions: ["ts", "mjs", "js", "cjs", "json", "node"],
-  transform: { "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2022", parser: { syntax: "typescript" }, experimental: { keepImportAttributes: true } }, module: { type: "es6" } }] },
+  transform: {
+    "^.+\\.ts$": [
+      "@swc/jest",
+      {
+        jsc: { target: "es2022", parser: { syntax: "typescript" }, experimental: { keepImportAttributes: true } },
+        module: { type: "es6" },
+      },
+    ],
+  },
   testMatch: ["**/*.test.ts"],
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/test/journeys/", "/test/faults/", "/test/abuse/", "/test/scale/"],
   modulePathIgnorePatterns: ["/dist/"],

@@ -20,7 +20,11 @@ export interface SealContext {
 }
 
 /** Seals a JSON object of credentials to `publicKey` (X25519, raw, base64url). */
-export async function seal(key: { id: string; publicKey: string }, context: SealContext, credentials: Record<string, unknown>): Promise<SealedEnvelope> {
+export async function seal(
+  key: { id: string; publicKey: string },
+  context: SealContext,
+  credentials: Record<string, unknown>,
+): Promise<SealedEnvelope> {
   const recipientPublicKey = await suite.kem.deserializePublicKey(decode(key.publicKey));
   const sender = await suite.createSenderContext({ recipientPublicKey, info });
   const ciphertext = await sender.seal(bytes(JSON.stringify(credentials)), aad(context));

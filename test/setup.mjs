@@ -9,7 +9,10 @@ const MINUTES = 15;
 export function packagesInstalled(root) {
   const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
   // Optional ones are mostly for other platforms.
-  return Object.entries(locked).every(([path, { version, optional, devOptional, link }]) => path === "" || optional || devOptional || link || versionAt(join(root, path)) === version);
+  return Object.entries(locked).every(
+    ([path, { version, optional, devOptional, link }]) =>
+      path === "" || optional || devOptional || link || versionAt(join(root, path)) === version,
+  );
 }
 
 function versionAt(dir) {

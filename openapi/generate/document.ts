@@ -148,7 +148,13 @@ function expand(path: string, short: Json, tag: string): Json {
   const parameters: Json[] = [];
   for (const [, name] of path.matchAll(/\{(\w+)\}/g)) {
     if (name === "id") parameters.push(param("id"));
-    else parameters.push({ name, in: "path", required: true, schema: short.path?.[name!] ?? { type: "string", minLength: 1, maxLength: 64, pattern: "^[A-Za-z0-9_-]+$" } });
+    else
+      parameters.push({
+        name,
+        in: "path",
+        required: true,
+        schema: short.path?.[name!] ?? { type: "string", minLength: 1, maxLength: 64, pattern: "^[A-Za-z0-9_-]+$" },
+      });
   }
   if (short.scoped) parameters.push(param("org"), param("project"));
   if (short.paged) parameters.push(param("limit"), param("cursor"));
@@ -166,7 +172,9 @@ function expand(path: string, short: Json, tag: string): Json {
     "x-access": short["x-access"],
     ...(security ? { security } : {}),
     ...(parameters.length ? { parameters } : {}),
-    ...(short.body ? { requestBody: { required: short.bodyRequired ?? false, content: { "application/json": { schema: ref(short.body) } } } } : {}),
+    ...(short.body
+      ? { requestBody: { required: short.bodyRequired ?? false, content: { "application/json": { schema: ref(short.body) } } } }
+      : {}),
     responses: {
       [status]: { description: status === 204 ? "Done." : "The answer.", ...content },
       "4XX": { $ref: "#/components/responses/Problem" },

@@ -56,7 +56,9 @@ function codesTable(): string {
 
 /** Stand-alone validators for what does not pass through the API's own validation: signed bodies, task parameters, what workers report, files of the command line. */
 async function writeValidators(): Promise<void> {
-  const names = Object.keys(doc.components.schemas).filter((n) => /^(WorkerObject|WorkerTask|TaskParams.*|.*Spec|.*Status|Refs|Manifests|Diff|Connection)$/.test(n));
+  const names = Object.keys(doc.components.schemas).filter((n) =>
+    /^(WorkerObject|WorkerTask|TaskParams.*|.*Spec|.*Status|Refs|Manifests|Diff|Connection)$/.test(n),
+  );
   const ajv = new Ajv2020({ strict: false, allErrors: true, code: { source: true, esm: true }, validateFormats: false });
   ajv.addSchema({ $id: "contract", components: doc.components } as never);
   const refs: Record<string, string> = {};

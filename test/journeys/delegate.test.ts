@@ -19,6 +19,9 @@ test("a task that no delegate may take says why", async () => {
   const queued = await w.cli("task", "run", "shell.run", "--script", "true", "--selectors", "nobody-has-this");
   const id = queued.out.trim();
   const { out } = await w.cli("task", "get", id, "-o", "json");
-  expect(JSON.parse(out)).toMatchObject({ state: "Queued", explanation: expect.arrayContaining([expect.objectContaining({ reason: expect.any(String) })]) });
+  expect(JSON.parse(out)).toMatchObject({
+    state: "Queued",
+    explanation: expect.arrayContaining([expect.objectContaining({ reason: expect.any(String) })]),
+  });
   expect((await w.cli("task", "cancel", id)).exit).toBe(0);
 });

@@ -133,7 +133,7 @@ try {
     const sent = Object.values(w.controller.deps.home.requests).reduce((a, b) => a + b, 0) - requests;
     const label = names.length === 1 ? "1 app  " : `${names.length} apps`;
     const first = i === 0 ? " (first after start, not counted)" : "";
-    if (!first) (ratios[label] ??= []).push(ours.s / loop.s);
+    if (!first) ratios[label] = [...(ratios[label] ?? []), ours.s / loop.s];
     console.log(
       `${label} tight loop ${round(loop.s, 3)} s (API server CPU ${round(loop.apiCpu)} s) | engine ${round(ours.s, 3)} s (API server ${round(ours.apiCpu)} s, engine ${round(ours.ownCpu)} s, ${sent} requests) | ratio ${round(ours.s / loop.s)}${first}`,
     );
