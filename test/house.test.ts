@@ -135,6 +135,12 @@ test("nothing unfinished and nothing of one machine is left in a file", () => {
   expect(found).toEqual([]);
 });
 
+test("the tests that GUARANTEES names are there", () => {
+  const named = [...readFileSync(join(root, "test/GUARANTEES.md"), "utf8").matchAll(/`([\w/.-]+\.test\.ts)`/g)].map((m) => m[1]!);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((f) => !files.includes(f))).toEqual([]);
+});
+
 test("no secret is printed: reveal() is only called where a secret leaves for its purpose", () => {
   const logged = product.filter((f) => /(console|log|logger)\.\w+\([^\n]*\.reveal\(/.test(readFileSync(join(root, f), "utf8")));
   expect(logged).toEqual([]);
