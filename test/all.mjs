@@ -42,7 +42,7 @@ const started = Date.now();
 await setUp();
 const broken = new Set();
 for (const stage of stages) {
-  if (wanted.length ? !wanted.includes(stage.name) : long && !stage.long && stage.name !== "build") continue;
+  if (wanted.length ? !wanted.includes(stage.name) : long ? !stage.long && stage.name !== "build" : stage.figures) continue;
   const missing = stage.needs?.find((n) => broken.has(n));
   if (missing) {
     begin(stage.name).fail(`not run, because ${missing} failed`);
@@ -80,7 +80,11 @@ async function runStage(stage) {
   const said = stage.run
     ? ""
     : `${counts.passed} passed${counts.failed ? `, ${counts.failed} failed` : ""}${counts.skipped ? `, ${counts.skipped} skipped` : ""}`;
-  if (code === 0 && counts.failed === 0) return step.done(said);
+  if (code === 0 && counts.failed === 0) {
+    step.done(said);
+    if (stage.figures) console.log(readFileSync(log, "utf8").trimEnd().replace(/^/gm, "  "));
+    return;
+  }
   broken.add(stage.name);
   step.fail(late ? `ended after ${minutes} min` : said);
   const text = readFileSync(log, "utf8").trimEnd();

@@ -5,6 +5,7 @@
  *   jest     paths of test files; its counts are added to the total
  *   run      a command; counts as one test
  *   long     also in `--long` (npm run prove), with PROVE=1 and so long
+ *   figures  only in `--long` or when named; what it prints is shown
  */
 const jest = (name, minutes, paths, more = {}) => ({ name, minutes, jest: paths, ...more });
 const run = (name, minutes, command, more = {}) => ({ name, minutes, run: command, ...more });
@@ -28,5 +29,8 @@ export const stages = [
   jest("journeys", 20, ["test/journeys"], { needs: ["build"], serial: true, long: 40, config: "test/journeys/jest.config.mjs" }),
   jest("faults", 18, ["test/faults"], { needs: ["build"], serial: true, long: 60 }),
   jest("abuse", 8, ["test/abuse"], { needs: ["build"], serial: true, long: 30 }),
-  jest("scale", 6, ["test/scale"], { needs: ["build"], serial: true, long: 30 }),
+  // Figures for GUARANTEES.md and the README: too noisy on a shared machine to pass or fail a change.
+  run("scale-engine", 15, [node, "--import", "tsx", "test/scale/engine.ts"], { needs: ["build"], long: 15, figures: true }),
+  run("scale-provider", 30, [node, "--import", "tsx", "test/scale/provider.ts"], { needs: ["build"], long: 30, figures: true }),
+  run("scale-system", 30, [node, "--import", "tsx", "test/scale/system.ts"], { needs: ["build"], long: 30, figures: true }),
 ];

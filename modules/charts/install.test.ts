@@ -33,6 +33,8 @@ function install(release: string, name: string, namespace: string, values: objec
   run(helm, ["upgrade", "--install", release, chart(name), "-n", namespace, "--create-namespace", "-f", file]);
 }
 const uninstall = (release: string, namespace: string) => run(helm, ["uninstall", release, "-n", namespace]);
+/** The API server removes a definition some moments after Helm has asked for it. */
+const definitionsGone = () => run(kubectl, ["wait", "--for=delete", "crd", "--all", "--timeout=30s"]);
 const secret = (namespace: string, name: string): Json => get("secret", name, "-n", namespace);
 
 const endpoint = "https://outpost.example.com";
@@ -71,6 +73,7 @@ test("a second agent leaves the definitions of the first alone, also when it goe
 
 test("uninstalling leaves nothing, the agent's keys included", () => {
   uninstall("outpost-agent", "one");
+  definitionsGone();
   expect(names("crd")).toEqual([]);
   for (const kind of [
     "deployments",
@@ -93,6 +96,7 @@ test("definitions that are kept outlive the release and are taken up by the next
   expect(names("crd")).toHaveLength(3);
   install("outpost-agent", "outpost-agent", "one", { endpoint, crds: { keep: false } });
   uninstall("outpost-agent", "one");
+  definitionsGone();
   expect(names("crd")).toEqual([]);
 }, 60_000);
 
