@@ -52,3 +52,8 @@ export interface Wanted {
 }
 
 export const newMemory = (): Memory => ({ verdicts: new Verdicts(), askedAt: 0, unlabelled: new Map(), ignoring: "" });
+
+/** When to look again; nothing means at the next change or refresh. */
+export interface Next {
+  afterMs: number;
+}

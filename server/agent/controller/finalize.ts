@@ -1,11 +1,10 @@
 import { KUBE } from "../kube/errors.ts";
 import { describe, gvkOf, type KubeObject, keyOf } from "../kube/object.ts";
 import { type Application, FINALIZERS, META } from "./application.ts";
-import type { Deps, Memory } from "./deps.ts";
+import type { Deps, Memory, Next } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { watchKinds } from "./observe.ts";
 import { syncOption, waveOf } from "./order.ts";
-import type { Next } from "./reconcile.ts";
 import type { Report } from "./report.ts";
 import { appLabel, ownerOf } from "./tracking.ts";
 

@@ -5,7 +5,7 @@ import { done } from "../../base/outcome.ts";
 import type { Freshness, Source } from "../repo/types.ts";
 import { type Application, type HistoryEntry, META, type Operation, type OperationState, sourceOf } from "./application.ts";
 import { Verdicts } from "./compare.ts";
-import { type Deps, type Memory, newMemory, type Wanted } from "./deps.ts";
+import { type Deps, type Memory, type Next, newMemory, type Wanted } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { finalize } from "./finalize.ts";
 import { normalise } from "./normalise.ts";
@@ -21,11 +21,6 @@ const JITTER_MS = 60_000;
 // While Git cannot be asked, the last answer stands this long.
 const GRACE_MS = 180_000;
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
-
-/** When to look again; nothing means at the next change or refresh. */
-export interface Next {
-  afterMs: number;
-}
 
 /** One look at one application, from its specification to its status. */
 export async function reconcile(deps: Deps, app: Application, report: Report): Promise<Next | undefined> {
