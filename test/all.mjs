@@ -115,7 +115,7 @@ function add(stage, counts, took) {
 function child(command, log, deadlineMs, line) {
   return new Promise((resolve) => {
     const out = openSync(log, "w");
-    const env = { ...process.env, FORCE_COLOR: "0", OUTPOST_TEST: "1", CHECKPOINT_DISABLE: "1", ...(long ? { PROVE: "1" } : {}) };
+    const env = { ...process.env, FORCE_COLOR: "0", OUTPOST_NODE: "1", CHECKPOINT_DISABLE: "1", ...(long ? { PROVE: "1" } : {}) };
     running = spawn(command[0], command.slice(1), { cwd: root, env, stdio: ["ignore", out, out], detached: true });
     const me = running;
     let late = false;
@@ -173,7 +173,9 @@ async function setUp() {
     ["redis-server", "redis-server"],
     ["openssl", "openssl"],
     ["git", "git"],
-  ].filter(([program]) => spawnSync(program, ["--version"]).error);
+    // It refuses to say its version, and lives in a folder that is not on every PATH.
+    ["/usr/sbin/sshd", "openssh-server"],
+  ].filter(([program]) => spawnSync(program, ["--version"], { stdio: "ignore" }).error);
   if (missing.length && process.getuid?.() === 0) {
     const step = begin(`installing ${missing.map(([, p]) => p).join(", ")}`);
     spawnSync("apt-get", ["update", "-q"], { stdio: "ignore" });
