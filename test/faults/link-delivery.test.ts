@@ -158,6 +158,7 @@ test("a sealed password becomes the repository's Secret, is kept, and does not f
     expect(field(await secret("repo-private"), "password")).toBe("canary-password");
     const refs = ok(await w.service.api.GET("/v1/repositories/{id}/refs", { params: { path: { id: "private" } } }));
     expect(refs.branches.map((branch) => branch.name)).toEqual(["main"]);
+    expect(refs.defaultBranch).toBe("main");
 
     await put({ url: "https://elsewhere.example.com/x.git", credentialsVersion: "1" });
     await until("the refusal", async () => (await repository())?.status.delivery?.reason === "CredentialsRequired");

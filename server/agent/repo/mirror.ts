@@ -109,7 +109,7 @@ export class Mirror {
 
   async #ask(repo: RepoAccess): Promise<Outcome<Refs>> {
     const asked = await gitRemote(repo, {
-      args: ["ls-remote", "--quiet", "--", repo.url, "HEAD", "refs/heads/*", "refs/tags/*"],
+      args: ["ls-remote", "--quiet", "--symref", "--", repo.url, "HEAD", "refs/heads/*", "refs/tags/*"],
       cwd: "/",
       deadlineMs: LS_DEADLINE_MS,
       maxBytes: MAX_REFS_BYTES,
@@ -165,7 +165,9 @@ function parseRefs(text: string): Refs {
   for (const line of text.split("\n")) {
     const [sha, name] = line.split("\t");
     if (!sha || !name) continue;
-    if (name === "HEAD") refs.head = sha;
+    // `--symref` tells the branch that HEAD stands for in a line before its commit.
+    if (name === "HEAD" && sha.startsWith("ref: refs/heads/")) refs.defaultBranch = sha.slice(16);
+    else if (name === "HEAD") refs.head = sha;
     else if (name.startsWith("refs/heads/")) refs.branches[name.slice(11)] = sha;
     // `^{}` is the commit an annotated tag points at; it comes after the tag itself and replaces it.
     else if (name.startsWith("refs/tags/")) refs.tags[name.slice(10).replace(/\^\{\}$/, "")] = sha;

@@ -123,7 +123,9 @@ export interface Rendered {
 }
 
 export interface Refs {
+  /** Commit of HEAD. */
   head?: string;
+  defaultBranch?: string;
   branches: Record<string, string>;
   tags: Record<string, string>;
 }

@@ -30,6 +30,6 @@ export const repositoryRefs: Read = async (tc, task) => {
     Object.entries(of)
       .slice(0, MOST)
       .map(([name, revision]) => ({ name, revision }));
-  const { head, branches, tags } = refs.value;
-  return done({ ...(head ? { defaultBranch: head } : {}), branches: list(branches), tags: list(tags) });
+  const { defaultBranch, branches, tags } = refs.value;
+  return done({ ...(defaultBranch ? { defaultBranch } : {}), branches: list(branches), tags: list(tags) });
 };
