@@ -173,8 +173,6 @@ async function setUp() {
     ["redis-server", "redis-server"],
     ["openssl", "openssl"],
     ["git", "git"],
-    // It refuses to say its version, and lives in a folder that is not on every PATH.
-    ["/usr/sbin/sshd", "openssh-server"],
   ].filter(([program]) => spawnSync(program, ["--version"], { stdio: "ignore" }).error);
   if (missing.length && process.getuid?.() === 0) {
     const step = begin(`installing ${missing.map(([, p]) => p).join(", ")}`);
@@ -186,6 +184,16 @@ async function setUp() {
     });
     status === 0 ? step.done() : step.fail();
   } else if (missing.length) console.log(c.yellow(`missing: ${missing.map(([p]) => p).join(", ")}; install them, some tests will fail`));
+  findSshd();
+}
+
+/** The tests of SSH use a server of their own. Its package is unpacked, not installed: installing would start one for the whole machine. */
+function findSshd() {
+  const args = ["--import", "tsx", "test/cluster/main.ts", "sshd"];
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8", timeout: 300_000 });
+  if (status !== 0) return console.log(c.yellow("missing: sshd; the tests of SSH are skipped"));
+  const { sshd, libraries } = JSON.parse(stdout);
+  Object.assign(process.env, { OUTPOST_SSHD: sshd, OUTPOST_SSHD_LIBRARIES: libraries.join(":") });
 }
 
 function summary() {

@@ -2,6 +2,7 @@
  * The local cluster by hand: `node --import tsx test/cluster/main.ts COMMAND`.
  *
  *   tools                       build or find every tool, and lay out the Terraform providers
+ *   sshd                        where sshd is, unpacked from Debian's package when it is not installed
  *   up [--name N] [--dir D]     start a node, or say that it runs
  *   down [--name N] [--dir D]   end it and remove everything it made
  *   status [--name N] [--dir D] how it is
@@ -13,7 +14,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { cacheRoot } from "./cache.ts";
 import { checkNode, checkTerraform, checkTools, lackLines } from "./checks.ts";
-import { nodePackages, unpack } from "./debian.ts";
+import { nodePackages, unpack, unpackSshd } from "./debian.ts";
 import { buildAppImage, buildGuestbookImage } from "./image.ts";
 import { findNode, startNode, stopNode } from "./node.ts";
 import { terraformMirror } from "./terraform.ts";
@@ -42,6 +43,7 @@ const commands: Record<string, () => Promise<void>> = {
       console.log(`${name.padEnd(32)} ${path}`);
     }
   },
+  sshd: async () => console.log(JSON.stringify(await unpackSshd(progress))),
   up: async () => {
     const node = await startNode({ name: values.name, dir, progress });
     console.log(`export KUBECONFIG=${node.kubeconfig}`);
