@@ -1050,7 +1050,7 @@ export interface components {
             /** @description Agent that keeps this application equal to Git. */
             agent: components["schemas"]["Reference"];
             /**
-             * @description AppProject (`argoproj.io`) that the application belongs to.
+             * @description AppProject (`argoproj.io`) that the application belongs to. The built-in engine does not enforce its restrictions yet.
              * @default default
              */
             argoProject: string;

@@ -1272,7 +1272,7 @@ export interface ApplicationConfig extends TerraformMetaArguments {
   readonly adopt?: boolean | IResolvable;
   /** Agent that keeps this application equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
   readonly agent: string;
-  /** AppProject (`argoproj.io`) that the application belongs to. Default: `"default"`. */
+  /** AppProject (`argoproj.io`) that the application belongs to. The built-in engine does not enforce its restrictions yet. Default: `"default"`. */
   readonly argoProject?: string;
   /** What becomes of the objects in the cluster when this is destroyed: `foreground` deletes them first, `background` deletes them afterwards, `orphan` leaves them. Default: `foreground`. */
   readonly cascade?: string;
@@ -1346,7 +1346,7 @@ export class Application extends TerraformResource {
     return this.getStringAttribute("agent");
   }
 
-  /** AppProject (`argoproj.io`) that the application belongs to. Default: `"default"`. */
+  /** AppProject (`argoproj.io`) that the application belongs to. The built-in engine does not enforce its restrictions yet. Default: `"default"`. */
   get argoProject(): string {
     return this.getStringAttribute("argo_project");
   }

@@ -883,7 +883,7 @@ export class DataApplication extends TerraformDataSource {
     return this.getStringAttribute("agent");
   }
 
-  /** AppProject (`argoproj.io`) that the application belongs to. Default: `"default"`. */
+  /** AppProject (`argoproj.io`) that the application belongs to. The built-in engine does not enforce its restrictions yet. Default: `"default"`. */
   get argoProject(): string {
     return this.getStringAttribute("argo_project");
   }
