@@ -15,7 +15,7 @@ export interface SealContext {
   account: string;
   org?: string | undefined;
   project?: string | undefined;
-  collection: "repositories" | "clusters";
+  collection: "repositories" | "repositorycredentials" | "clusters";
   id: string;
 }
 

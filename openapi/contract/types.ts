@@ -297,6 +297,199 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/applications/{id}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Deploy again what an entry of the history deployed */
+        post: operations["rollbackApplication"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/applications/{id}/terminate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the operation that runs */
+        post: operations["terminateApplication"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/applications/{id}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What it deployed, and what came of that */
+        get: operations["getApplicationTree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/applications/{id}/resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One object as it is in the cluster */
+        get: operations["getApplicationResource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/applications/{id}/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Do something to one object: restart, pause, resume, … */
+        post: operations["runApplicationAction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/applications/{id}/revision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who made a commit, and why */
+        get: operations["getApplicationRevision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/applicationsets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List applicationsets */
+        get: operations["listApplicationSets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/applicationsets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one applicationset */
+        get: operations["getApplicationSet"];
+        /** Create or replace one applicationset */
+        put: operations["putApplicationSet"];
+        post?: never;
+        /** Delete one applicationset */
+        delete: operations["deleteApplicationSet"];
+        options?: never;
+        head?: never;
+        /** Change fields of one applicationset */
+        patch: operations["patchApplicationSet"];
+        trace?: never;
+    };
+    "/v1/applicationsets/{id}/generate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the set would make now; nothing is changed */
+        get: operations["generateApplicationSet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/appprojects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List appprojects */
+        get: operations["listAppProjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/appprojects/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one appproject */
+        get: operations["getAppProject"];
+        /** Create or replace one appproject */
+        put: operations["putAppProject"];
+        post?: never;
+        /** Delete one appproject */
+        delete: operations["deleteAppProject"];
+        options?: never;
+        head?: never;
+        /** Change fields of one appproject */
+        patch: operations["patchAppProject"];
+        trace?: never;
+    };
     "/v1/clusters": {
         parameters: {
             query?: never;
@@ -423,6 +616,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/delegates/{id}/tokens/{token}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create the token's successor; the old one ends after `overlap` */
+        post: operations["rotateDelegateToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/delegates/{id}/manifest": {
         parameters: {
             query?: never;
@@ -432,12 +642,49 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Kubernetes manifest that installs this delegate with a fresh enrolment token */
+        /** What installs this delegate, ready to use */
         post: operations["renderDelegateManifest"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/gnupgkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List gnupgkeys */
+        get: operations["listGnupgKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gnupgkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one gnupgkey */
+        get: operations["getGnupgKey"];
+        /** Create or replace one gnupgkey */
+        put: operations["putGnupgKey"];
+        post?: never;
+        /** Delete one gnupgkey */
+        delete: operations["deleteGnupgKey"];
+        options?: never;
+        head?: never;
+        /** Change fields of one gnupgkey */
+        patch: operations["patchGnupgKey"];
         trace?: never;
     };
     "/healthz": {
@@ -528,6 +775,145 @@ export interface paths {
         patch: operations["patchOrganization"];
         trace?: never;
     };
+    "/v1/pipelines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List pipelines */
+        get: operations["listPipelines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pipelines/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one pipeline */
+        get: operations["getPipeline"];
+        /** Create or replace one pipeline */
+        put: operations["putPipeline"];
+        post?: never;
+        /** Delete one pipeline */
+        delete: operations["deletePipeline"];
+        options?: never;
+        head?: never;
+        /** Change fields of one pipeline */
+        patch: operations["patchPipeline"];
+        trace?: never;
+    };
+    "/v1/pipelines/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run of a pipeline */
+        post: operations["runPipeline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List runs, the newest first */
+        get: operations["listRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a run */
+        get: operations["getRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel a run and the tasks of its steps */
+        post: operations["cancelRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run}/steps/{step}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve a step that waits */
+        post: operations["approveStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run}/steps/{step}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Reject a step that waits */
+        post: operations["rejectStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/projects": {
         parameters: {
             query?: never;
@@ -602,6 +988,23 @@ export interface paths {
         patch: operations["patchRepository"];
         trace?: never;
     };
+    "/v1/repositories/{id}/charts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Charts of a Helm repository with their versions, or the tags of an OCI one */
+        get: operations["getRepositoryCharts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/repositories/{id}/refs": {
         parameters: {
             query?: never;
@@ -636,6 +1039,97 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/repositorycertificates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List repositorycertificates */
+        get: operations["listRepositoryCertificates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/repositorycertificates/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one repositorycertificate */
+        get: operations["getRepositoryCertificate"];
+        /** Create or replace one repositorycertificate */
+        put: operations["putRepositoryCertificate"];
+        post?: never;
+        /** Delete one repositorycertificate */
+        delete: operations["deleteRepositoryCertificate"];
+        options?: never;
+        head?: never;
+        /** Change fields of one repositorycertificate */
+        patch: operations["patchRepositoryCertificate"];
+        trace?: never;
+    };
+    "/v1/repositorycredentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List repositorycredentials */
+        get: operations["listRepositoryCredentials"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/repositorycredentials/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one repositorycredential */
+        get: operations["getRepositoryCredential"];
+        /** Create or replace one repositorycredential */
+        put: operations["putRepositoryCredential"];
+        post?: never;
+        /** Delete one repositorycredential */
+        delete: operations["deleteRepositoryCredential"];
+        options?: never;
+        head?: never;
+        /** Change fields of one repositorycredential */
+        patch: operations["patchRepositoryCredential"];
+        trace?: never;
+    };
+    "/v1/servicekey/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace the key that the service signs with. The old one signs the new one, so that workers follow without a restart and tokens made before still enrol. */
+        post: operations["rotateServiceKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks": {
         parameters: {
             query?: never;
@@ -643,11 +1137,62 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List tasks */
+        /** List tasks, the newest first */
         get: operations["listTasks"];
         put?: never;
         /** Queue a task for a delegate */
         post: operations["createTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Follow tasks: those that have not ended, a bookmark, then each task that changes */
+        get: operations["watchTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Queue a task that has ended once more */
+        post: operations["retryTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/artifacts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A file that a task has left */
+        get: operations["getTaskArtifact"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -716,6 +1261,77 @@ export interface paths {
         get: operations["watch"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List webhooks */
+        get: operations["listWebhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one webhook */
+        get: operations["getWebhook"];
+        /** Create or replace one webhook */
+        put: operations["putWebhook"];
+        post?: never;
+        /** Delete one webhook */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /** Change fields of one webhook */
+        patch: operations["patchWebhook"];
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Address and secret to enter at the host */
+        get: operations["getWebhookSecret"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hooks/{hook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A host of repositories says that something changed */
+        post: operations["receiveWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -824,6 +1440,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/worker/tasks/{task}/artifacts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Keep a file of a running task; the same name again replaces it */
+        put: operations["putTaskArtifact"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/worker/tasks/{task}/result": {
         parameters: {
             query?: never;
@@ -919,12 +1552,12 @@ export interface components {
              * @default cluster
              * @enum {string}
              */
-            mode: "cluster" | "namespaced";
+            mode?: "cluster" | "namespaced";
             /**
              * @description Namespace in which the agent runs and keeps its configuration.
              * @default outpost-agent
              */
-            namespace: string;
+            namespace?: string;
         };
         AgentStatus: {
             connected?: boolean;
@@ -956,6 +1589,14 @@ export interface components {
         WorkerTokenRequest: {
             expiresIn?: components["schemas"]["Duration"];
         };
+        RotateTokenRequest: {
+            /**
+             * @description How long the old token can still be used.
+             * @default 1h
+             */
+            overlap?: components["schemas"]["Duration"];
+            expiresIn?: components["schemas"]["Duration"];
+        };
         WorkerTokenList: {
             items: components["schemas"]["WorkerToken"][];
         };
@@ -967,10 +1608,31 @@ export interface components {
             endpoint?: string;
             /** @description Image of the worker. */
             image?: string;
+            /** @description Image of Redis, for agents; default: that of the worker. */
             redisImage?: string;
+            /** @description Proxy on the way to the service and to Git. */
             httpsProxy?: string;
+            /** @description Comma-separated addresses that need no proxy. */
             noProxy?: string;
+            /** @description Secret of the cluster with registry credentials; for ECS the name of one in Secrets Manager. */
             imagePullSecret?: components["schemas"]["Label"];
+            /**
+             * @description Make a fresh enrolment token and put it in. Without it the text names where the token is expected, and can be shown to anybody.
+             * @default true
+             */
+            withToken?: boolean;
+            /** @description Delegates: Secret of the cluster with the key `token`, instead of a fresh token; for ECS the name of a parameter in the Parameter Store. */
+            existingSecret?: components["schemas"]["Label"];
+            /** @description Delegates: namespace to install into; default `outpost-delegate`. */
+            namespace?: components["schemas"]["Label"];
+            /** @description Delegates: replicas; each one takes tasks. Default: 1. */
+            replicas?: number;
+            /** @description Delegates: what tasks may do in the cluster: `cluster-admin`, `cluster-viewer`, `namespace-admin`, `none` (the default) or the name of a ClusterRole. */
+            permissions?: string;
+            /** @description PEM of a private authority. */
+            caCertificate?: string;
+            /** @description Delegates: script that runs before the delegate starts, for tools that tasks need; what it puts into `$TOOLS/bin` is on their PATH. PowerShell for the format `powershell`, else sh. */
+            initScript?: string;
         };
         AgentPut: {
             spec: components["schemas"]["AgentSpec"];
@@ -1050,10 +1712,12 @@ export interface components {
             /** @description Agent that keeps this application equal to Git. */
             agent: components["schemas"]["Reference"];
             /**
-             * @description AppProject (`argoproj.io`) that the application belongs to. The built-in engine does not enforce its restrictions yet.
+             * @description AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there.
              * @default default
              */
-            argoProject: string;
+            argoProject?: string;
+            /** @description A project of this service that the application belongs to, instead of `argoProject`. */
+            appProject?: components["schemas"]["Reference"];
             /** @description Where the manifests are; exactly one of `source` and `sources`. */
             source?: components["schemas"]["ApplicationSource"];
             sources?: components["schemas"]["ApplicationSource"][];
@@ -1064,6 +1728,13 @@ export interface components {
                 namespace?: string;
             };
             syncPolicy?: components["schemas"]["SyncPolicy"];
+            /** @description Applications of the same scope and agent that must be Synced and Healthy before this one is synced automatically. */
+            waitsFor?: string[];
+            /** @description Charts may use `lookup` and see what the cluster can do: they are rendered where the agent is, under this account, which should only read. Without it charts see nothing of the cluster. */
+            helmLookup?: {
+                /** @description `name` in the destination's namespace, or `namespace:name`. */
+                serviceAccount: string;
+            };
             ignoreDifferences?: {
                 group?: string;
                 kind: string;
@@ -1078,7 +1749,7 @@ export interface components {
                 value: string;
             }[];
             /** @default 10 */
-            revisionHistoryLimit: number;
+            revisionHistoryLimit?: number;
             /** @description Labels of the Application object. */
             labels?: {
                 [key: string]: string;
@@ -1093,14 +1764,27 @@ export interface components {
             path?: string;
             /** @description Branch, tag, commit or version range; none means the default branch. */
             targetRevision?: string;
+            /** @description Only tags that begin with it count for a version range, without it: `web-v` in a repository of many parts. */
+            tagPrefix?: string;
             /** @description Chart name in a Helm repository. */
             chart?: string;
-            /** @description Name by which other sources use this one's files. */
+            /** @description Name by which other sources use this one's files, as `$ref/path`. With neither `path` nor `chart` it is there for that alone. */
             ref?: string;
+            /** @description Name for people, to tell sources apart. */
+            name?: string;
             directory?: {
                 recurse?: boolean;
                 include?: string;
                 exclude?: string;
+                /** @description How `.jsonnet` files are evaluated; each gives an object or a list of them. */
+                jsonnet?: {
+                    /** @description What `std.extVar` gives. */
+                    extVars?: components["schemas"]["JsonnetVariable"][];
+                    /** @description Top-level arguments, for files that are functions. */
+                    tlas?: components["schemas"]["JsonnetVariable"][];
+                    /** @description Folders of the repository, from its root, that imports are looked for in. */
+                    libs?: string[];
+                };
             };
             helm?: {
                 releaseName?: string;
@@ -1145,9 +1829,56 @@ export interface components {
                     [key: string]: string;
                 };
                 forceCommonLabels?: boolean;
+                /** @description Keep common labels out of selectors. */
+                labelWithoutSelector?: boolean;
+                /** @description With `labelWithoutSelector`: put them into Pod templates all the same. */
+                labelIncludeTemplates?: boolean;
                 forceCommonAnnotations?: boolean;
+                /** @description Put the build environment into annotations: `$ARGOCD_APP_NAME` and the like. */
+                commonAnnotationsEnvsubst?: boolean;
+                patches?: {
+                    path?: string;
+                    /** @description The patch itself: a strategic merge patch, or JSON patch operations. */
+                    patch?: string;
+                    target?: {
+                        group?: string;
+                        version?: string;
+                        kind?: string;
+                        name?: string;
+                        namespace?: string;
+                        labelSelector?: string;
+                        annotationSelector?: string;
+                    };
+                    options?: {
+                        [key: string]: boolean;
+                    };
+                }[];
                 components?: string[];
+                ignoreMissingComponents?: boolean;
             };
+            /** @description A config management plugin: a sidecar of the repo server. */
+            plugin?: {
+                /** @description None means the one that discovers the folder as its own. */
+                name?: string;
+                env?: {
+                    name: string;
+                    value: string;
+                }[];
+                parameters?: {
+                    name: string;
+                    string?: string;
+                    array?: string[];
+                    map?: {
+                        [key: string]: string;
+                    };
+                }[];
+            };
+        };
+        JsonnetVariable: {
+            name: string;
+            value: string;
+            /** @description The value is Jsonnet, not text. */
+            code?: boolean;
         };
         SyncPolicy: {
             /** @description Present means sync without being asked. */
@@ -1202,6 +1933,11 @@ export interface components {
                 message?: string;
                 revision?: string;
                 initiatedBy?: string;
+                /**
+                 * @description Why it is done.
+                 * @enum {string}
+                 */
+                cause?: "Manual" | "Automated" | "SelfHeal" | "Rollback";
                 startedAt?: components["schemas"]["Timestamp"];
                 finishedAt?: components["schemas"]["Timestamp"];
             };
@@ -1226,6 +1962,8 @@ export interface components {
             health?: "Healthy" | "Suspended" | "Progressing" | "Missing" | "Degraded" | "Unknown";
             message?: string;
             requiresPruning?: boolean;
+            /** @description Its deletion waits for the annotation `argocd.argoproj.io/deletion-approved` on the application. */
+            requiresDeletionConfirmation?: boolean;
             hook?: boolean;
             syncWave?: number;
         };
@@ -1236,6 +1974,17 @@ export interface components {
             deployedAt: components["schemas"]["Timestamp"];
             deployStartedAt?: components["schemas"]["Timestamp"];
             initiatedBy?: string;
+            /**
+             * @description Why it was done.
+             * @enum {string}
+             */
+            cause?: "Manual" | "Automated" | "SelfHeal" | "Rollback";
+        };
+        RollbackRequest: {
+            /** @description `id` of an entry of the history. */
+            id: number;
+            prune?: boolean;
+            dryRun?: boolean;
         };
         SyncRequest: {
             revision?: string;
@@ -1254,10 +2003,12 @@ export interface components {
              * @description Also forget cached manifests.
              * @default false
              */
-            hard: boolean;
+            hard?: boolean;
         };
         Manifests: {
             revision: string;
+            /** @description Of each source. */
+            revisions?: string[];
             sourceType?: string;
             /** @description Desired objects; values of Secrets are digests. */
             manifests: {
@@ -1266,6 +2017,8 @@ export interface components {
         };
         Diff: {
             revision?: string;
+            /** @description Of each source. */
+            revisions?: string[];
             items: {
                 group?: string;
                 kind: string;
@@ -1277,10 +2030,102 @@ export interface components {
                 desired?: string;
                 /** @description YAML text; values of Secrets are digests. */
                 live?: string;
+                /** @description Each field that differs, and who wrote what is live. */
+                fields?: {
+                    /** @description JSON pointer. */
+                    path: string;
+                    /** @description Field manager that owns the live value. */
+                    manager?: string;
+                }[];
             }[];
         };
         History: {
             items: components["schemas"]["HistoryEntry"][];
+        };
+        ResourceKey: {
+            group?: string;
+            version?: string;
+            kind: string;
+            namespace?: string;
+            name: string;
+        };
+        ResourceTree: {
+            nodes: components["schemas"]["ResourceNode"][];
+            /** @description Objects in the application's namespace that no application has, where its project looks for them. */
+            orphans?: components["schemas"]["ResourceNode"][];
+            /** @description There are more than are shown. */
+            truncated?: boolean;
+            /** @description Kinds that the agent could not look for, and why; their objects are not shown. */
+            unseen?: {
+                group?: string;
+                kind: string;
+                namespace?: string;
+                reason: string;
+            }[];
+        };
+        ResourceNode: {
+            group?: string;
+            version: string;
+            kind: string;
+            namespace?: string;
+            name: string;
+            uid?: string;
+            /** @description `uid` of each owner; none for what Git describes. */
+            parents?: string[];
+            /**
+             * @description Only of what Git describes.
+             * @enum {string}
+             */
+            status?: "Synced" | "OutOfSync" | "Unknown";
+            hook?: boolean;
+            /** @enum {string} */
+            health?: "Healthy" | "Suspended" | "Progressing" | "Missing" | "Degraded" | "Unknown";
+            message?: string;
+            images?: string[];
+            /** @description What a person wants to see at once: `ready 1/1`, `restarts 3`. */
+            info?: {
+                name: string;
+                value: string;
+            }[];
+            createdAt?: components["schemas"]["Timestamp"];
+        };
+        LiveResource: {
+            /** @description The object as it is in the cluster; values of Secrets are digests. */
+            live: {
+                [key: string]: unknown;
+            };
+            /** @description What may be done to it. */
+            actions: components["schemas"]["ResourceAction"][];
+        };
+        ResourceAction: {
+            name: string;
+            /** @description It makes no sense just now. */
+            disabled?: boolean;
+            parameters?: {
+                name: string;
+                default?: string;
+            }[];
+        };
+        ResourceActionRequest: {
+            resource: components["schemas"]["ResourceKey"];
+            action: string;
+            parameters?: {
+                [key: string]: string;
+            };
+        };
+        RevisionInfo: {
+            revision: string;
+            author?: string;
+            date?: components["schemas"]["Timestamp"];
+            /** @description What the commit says, or the chart's description. */
+            message?: string;
+            tags?: string[];
+            /**
+             * @description As the agent's own keys judge it.
+             * @enum {string}
+             */
+            signature?: "None" | "Good" | "Bad" | "UnknownKey" | "ExpiredKey" | "RevokedKey" | "ExpiredSignature";
+            signer?: string;
         };
         ApplicationPut: {
             spec: components["schemas"]["ApplicationSpec"];
@@ -1310,6 +2155,313 @@ export interface components {
             items: components["schemas"]["Application"][];
             nextCursor?: string;
         };
+        ApplicationSetSpec: {
+            /** @description Agent that makes the applications and keeps them equal to Git. */
+            agent: components["schemas"]["Reference"];
+            /**
+             * @description Go templates (`{{ .path.basename }}`); false means the older `{{path.basename}}`.
+             * @default true
+             */
+            goTemplate?: boolean;
+            /** @description `missingkey=error` refuses a parameter that no generator gives. */
+            goTemplateOptions?: string[];
+            /** @description Each gives parameters, as in `argoproj.io/v1alpha1`: one of `list`, `clusters`, `git`, `matrix`, `merge`, `pullRequest`, `scmProvider`, `clusterDecisionResource` and `plugin`, with an optional `selector`. */
+            generators: {
+                [key: string]: unknown;
+            }[];
+            /** @description `metadata` and `spec` of each Application, as in `argoproj.io/v1alpha1`, with parameters in its texts. */
+            template: {
+                [key: string]: unknown;
+            };
+            /** @description A patch of each Application as a Go template; needs `goTemplate`. */
+            templatePatch?: string;
+            /** @description What the set may do to its applications; how they sync is in the template. */
+            syncPolicy?: {
+                /**
+                 * @description What may be done to applications that are there: everything, or only create, and update or delete.
+                 * @enum {string}
+                 */
+                applicationsSync?: "sync" | "create-only" | "create-update" | "create-delete";
+                /** @description What an application deployed stays when the application goes. */
+                preserveResourcesOnDeletion?: boolean;
+            };
+            /** @description What others may set on the applications. */
+            preservedFields?: {
+                /** @description Annotations that others set on applications and that stay. */
+                annotations?: string[];
+                /** @description Labels that others set on applications and that stay. */
+                labels?: string[];
+            };
+            /** @description Fields of applications that others may change, as `/spec/source/targetRevision`. */
+            ignoreApplicationDifferences?: {
+                /** @description The application; none means all. */
+                name?: string;
+                jsonPointers?: string[];
+                jqPathExpressions?: string[];
+            }[];
+            /** @description How a change gets to the applications. */
+            strategy?: {
+                /**
+                 * @description With `RollingSync` a step begins when all applications of the one before are Healthy.
+                 * @enum {string}
+                 */
+                type?: "AllAtOnce" | "RollingSync";
+                /**
+                 * @description `Reverse` deletes the last step first.
+                 * @enum {string}
+                 */
+                deletionOrder?: "AllAtOnce" | "Reverse";
+                rollingSync?: {
+                    /** @description Each takes the applications whose labels match; one that matches no step is not synced by the set. */
+                    steps?: {
+                        matchExpressions?: {
+                            key: string;
+                            /** @enum {string} */
+                            operator: "In" | "NotIn";
+                            values?: string[];
+                        }[];
+                        /** @description Applications of the step at once: a number or a share, `25%`. */
+                        maxUpdate?: string;
+                    }[];
+                };
+            };
+            /** @description Labels of the ApplicationSet object. */
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        ApplicationSetStatus: {
+            observedGeneration?: number;
+            delivery?: components["schemas"]["Delivery"];
+            health?: {
+                /** @enum {string} */
+                status: "Healthy" | "Progressing" | "Degraded" | "Unknown";
+                message?: string;
+            };
+            conditions?: components["schemas"]["Condition"][];
+            /** @description What it made, by name. */
+            applications?: components["schemas"]["GeneratedApplication"][];
+            reportedAt?: components["schemas"]["Timestamp"];
+        };
+        GeneratedApplication: {
+            /** @description Name in the agent's namespace. */
+            name: string;
+            /** @enum {string} */
+            sync?: "Synced" | "OutOfSync" | "Unknown";
+            /** @enum {string} */
+            health?: "Healthy" | "Suspended" | "Progressing" | "Missing" | "Degraded" | "Unknown";
+            revision?: string;
+            /** @description Step of the roll-out it belongs to. */
+            step?: string;
+            /**
+             * @description How far its roll-out is.
+             * @enum {string}
+             */
+            state?: "Waiting" | "Pending" | "Progressing" | "Healthy";
+            message?: string;
+        };
+        GeneratedApplications: {
+            /** @description Applications as they would be made, `metadata` and `spec`. */
+            items: {
+                [key: string]: unknown;
+            }[];
+        };
+        ApplicationSetPut: {
+            spec: components["schemas"]["ApplicationSetSpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        ApplicationSetPatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        ApplicationSet: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["ApplicationSetSpec"];
+            status: components["schemas"]["ApplicationSetStatus"];
+        };
+        ApplicationSetList: {
+            items: components["schemas"]["ApplicationSet"][];
+            nextCursor?: string;
+        };
+        /** @description What its applications may do (`argoproj.io` AppProject). What is not named is not permitted. */
+        AppProjectSpec: {
+            /** @description Agent that enforces it. */
+            agent: components["schemas"]["Reference"];
+            /** @description What the project is for. */
+            description?: string;
+            /** @description Globs of repository addresses; `!` in front denies. */
+            sourceRepos?: string[];
+            /** @description Namespaces whose Application objects may use the project. */
+            sourceNamespaces?: string[];
+            /** @description Where its applications may write; each names a cluster by `server` or by `name`. */
+            destinations?: {
+                /** @description Glob of the API server's address; `!` in front denies. */
+                server?: string;
+                /** @description Glob of the cluster's name; `!` in front denies. */
+                name?: string;
+                /** @description Glob of the namespace; `!` in front denies. */
+                namespace?: string;
+            }[];
+            /** @description Cluster-scoped kinds that are permitted. */
+            clusterResourceWhitelist?: components["schemas"]["ProjectClusterKind"][];
+            /** @description Cluster-scoped kinds that are not, whatever the other list says. */
+            clusterResourceBlacklist?: components["schemas"]["ProjectClusterKind"][];
+            /** @description Namespaced kinds that are permitted; leaving it out permits all, an empty list none. */
+            namespaceResourceWhitelist?: components["schemas"]["ProjectKind"][];
+            /** @description Namespaced kinds that are not, whatever the other list says. */
+            namespaceResourceBlacklist?: components["schemas"]["ProjectKind"][];
+            /** @description Present means: look for objects in the project's namespaces that no application has. */
+            orphanedResources?: {
+                /** @description Say in a condition of each application that there are some. */
+                warn?: boolean;
+                /** @description What is not looked for. */
+                ignore?: {
+                    group?: string;
+                    kind?: string;
+                    /** @description Glob. */
+                    name?: string;
+                }[];
+            };
+            /** @description When applications may sync, and when not. A window needs `applications`, `namespaces` or `clusters`. */
+            syncWindows?: {
+                /**
+                 * @description With an `allow` window nothing syncs outside of it; a `deny` window that is open wins.
+                 * @enum {string}
+                 */
+                kind: "allow" | "deny";
+                /** @description When it opens, as five fields of cron: `0 22 * * 1-5`. */
+                schedule: string;
+                /** @description How long it is open, as `1h30m`. */
+                duration: string;
+                /** @description As `Europe/Berlin`; none means UTC. */
+                timeZone?: string;
+                /** @description Globs of their names. */
+                applications?: string[];
+                /** @description Globs of the namespaces that they write to. */
+                namespaces?: string[];
+                /** @description Globs of the names or addresses of the clusters that they write to. */
+                clusters?: string[];
+                /** @description All lists that are given must match; else one is enough. */
+                andOperator?: boolean;
+                /** @description A sync that a person asks for is permitted all the same. */
+                manualSync?: boolean;
+                /** @description A sync that runs may end. */
+                syncOverrun?: boolean;
+                description?: string;
+            }[];
+            /** @description Which commits must be signed. */
+            sourceIntegrity?: {
+                git?: {
+                    /** @description The first one that matches a repository counts. */
+                    policies?: {
+                        /** @description Repositories that it is for. */
+                        repos: {
+                            /** @description Glob of an address; `!` in front denies. */
+                            url: string;
+                        }[];
+                        gpg: {
+                            /**
+                             * @description `head`: the commit that is synced is signed; `strict`: every commit since the last one that was synced, too.
+                             * @enum {string}
+                             */
+                            mode: "none" | "head" | "strict";
+                            /** @description Ids or fingerprints of the keys that count; each is one of `gnupgkeys`. */
+                            keys?: string[];
+                        };
+                    }[];
+                };
+            };
+            /**
+             * @deprecated
+             * @description Ids of keys by which every commit must be signed; `sourceIntegrity` says more.
+             */
+            signatureKeys?: {
+                keyID: string;
+            }[];
+            /** @description Only clusters that belong to the project. */
+            permitOnlyProjectScopedClusters?: boolean;
+            /** @description The account that writes for the project's applications; the first that matches counts. */
+            destinationServiceAccounts?: {
+                /** @description Glob of the API server's address. */
+                server: string;
+                /** @description Glob of the namespace. */
+                namespace?: string;
+                /** @description `name` in the application's namespace, or `namespace:name`. */
+                defaultServiceAccount: string;
+            }[];
+            /** @description Roles as Argo CD knows them. They are written for tools that read them; this service has roles of its own. */
+            roles?: {
+                name: string;
+                description?: string;
+                /** @description As `p, proj:shop:dev, applications, sync, shop/*, allow`. */
+                policies?: string[];
+                /** @description Groups of the sign-in that have it. */
+                groups?: string[];
+            }[];
+            /** @description Labels of the AppProject object. */
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        ProjectKind: {
+            /** @description Glob; none means the core group. */
+            group?: string;
+            /** @description Glob. */
+            kind: string;
+        };
+        ProjectClusterKind: {
+            /** @description Glob; none means the core group. */
+            group?: string;
+            /** @description Glob. */
+            kind: string;
+            /** @description Glob; none means every name. */
+            name?: string;
+        };
+        AppProjectStatus: {
+            observedGeneration?: number;
+            delivery?: components["schemas"]["Delivery"];
+            /** @description Name of the AppProject in the agent's namespace. */
+            name?: string;
+        };
+        AppProjectPut: {
+            spec: components["schemas"]["AppProjectSpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        AppProjectPatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        AppProject: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["AppProjectSpec"];
+            status: components["schemas"]["AppProjectStatus"];
+        };
+        AppProjectList: {
+            items: components["schemas"]["AppProject"][];
+            nextCursor?: string;
+        };
         ClusterSpec: {
             /** @description Agent that manages this cluster. */
             agent: components["schemas"]["Reference"];
@@ -1321,12 +2473,14 @@ export interface components {
              * @description Whether cluster-scoped objects may be managed when `namespaces` is set.
              * @default true
              */
-            clusterResources: boolean;
+            clusterResources?: boolean;
+            /** @description Only applications of this project may use it. */
+            appProject?: components["schemas"]["Reference"];
             serverName?: string;
             /** @description Certificate authority, PEM. */
             caData?: string;
             /** @default false */
-            insecure: boolean;
+            insecure?: boolean;
             /** @description Write-only. Sealed to the agent's key before anything is stored; never returned. None means the agent's own service account. */
             credentials?: {
                 bearerToken?: string;
@@ -1337,7 +2491,7 @@ export interface components {
             };
             /** @description `credentials`, sealed by the client itself. */
             sealedCredentials?: components["schemas"]["SealedEnvelope"];
-            /** @description Any value; change it to send new credentials. */
+            /** @description Change it to any other value to send new credentials. */
             credentialsVersion?: string;
         };
         ClusterStatus: {
@@ -1385,7 +2539,14 @@ export interface components {
              * @description Tasks that one replica runs at the same time.
              * @default 10
              */
-            capacity: number;
+            capacity?: number;
+            /** @description Kinds of tasks it may run; none means all that it is able to. */
+            kinds?: components["schemas"]["TaskKind"][];
+            /**
+             * @description Takes no new tasks; what runs goes on.
+             * @default false
+             */
+            paused?: boolean;
         };
         DelegateStatus: {
             connected?: boolean;
@@ -1397,6 +2558,13 @@ export interface components {
                 lastHeartbeatAt?: components["schemas"]["Timestamp"];
                 running?: number;
                 capabilities?: string[];
+                lacking?: {
+                    kind: string;
+                    why: string;
+                }[];
+                tags?: components["schemas"]["Tags"];
+                type?: string;
+                headroom?: components["schemas"]["Headroom"];
                 draining?: boolean;
             }[];
             conditions?: components["schemas"]["Condition"][];
@@ -1428,6 +2596,597 @@ export interface components {
         DelegateList: {
             items: components["schemas"]["Delegate"][];
             nextCursor?: string;
+        };
+        GnupgKeySpec: {
+            /** @description Agent that verifies commits with it. */
+            agent: components["schemas"]["Reference"];
+            /** @description One armoured public key, as `gpg --armor --export KEY` gives. */
+            publicKey: string;
+        };
+        GnupgKeyStatus: {
+            observedGeneration?: number;
+            delivery?: components["schemas"]["Delivery"];
+            /** @description The last 16 digits of the fingerprint. */
+            keyId?: string;
+            fingerprint?: string;
+            owner?: string;
+            algorithm?: string;
+            expiresAt?: components["schemas"]["Timestamp"];
+            revoked?: boolean;
+        };
+        GnupgKeyPut: {
+            spec: components["schemas"]["GnupgKeySpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        GnupgKeyPatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        GnupgKey: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["GnupgKeySpec"];
+            status: components["schemas"]["GnupgKeyStatus"];
+        };
+        GnupgKeyList: {
+            items: components["schemas"]["GnupgKey"][];
+            nextCursor?: string;
+        };
+        /** @description Files to work on: exactly one of `git`, `artifact` and `files`. */
+        TaskSource: {
+            git?: components["schemas"]["TaskParamsGitClone"];
+            artifact?: components["schemas"]["ArtifactRef"];
+            /** @description Text by relative path. */
+            files?: {
+                [key: string]: string;
+            };
+        };
+        /** @description A file that another task of this scope has left; a .tar.gz or .tgz is unpacked where a folder is meant. */
+        ArtifactRef: {
+            task: string;
+            name: components["schemas"]["ArtifactName"];
+        };
+        /** @description Below the source's folder; no `..`. */
+        RelativePath: string;
+        /** @description Files to keep as artefacts of the task; a folder is kept as .tar.gz. */
+        KeepFiles: {
+            name: components["schemas"]["ArtifactName"];
+            path: components["schemas"]["RelativePath"];
+        }[];
+        EnvMap: {
+            [key: string]: string;
+        };
+        /** @description A login to a container registry: `username` and `password`, or `ecr`. */
+        RegistryAuth: {
+            /** @description Host and port, as in image names. */
+            registry: string;
+            username?: string;
+            password?: string;
+            ecr?: components["schemas"]["AwsAccess"];
+            /** @default false */
+            plainHttp?: boolean;
+            caCertificate?: string;
+        };
+        /** @description An AWS account. Without keys: what the delegate itself has (role of the pod, task or instance, its environment, a profile). */
+        AwsAccess: {
+            region: string;
+            accessKeyId?: string;
+            secretAccessKey?: string;
+            sessionToken?: string;
+            profile?: string;
+            /** @description Role to assume. */
+            roleArn?: string;
+            externalId?: string;
+            /** @description Address instead of AWS's own. */
+            endpoint?: string;
+        };
+        /** @description A cluster: `kubeconfig`, or `server` with `token`; without any: the cluster that the delegate runs in, with its own rights. */
+        KubernetesAccess: {
+            kubeconfig?: string;
+            context?: string;
+            server?: string;
+            token?: string;
+            caCertificate?: string;
+        };
+        KubernetesName: string;
+        ImageRef: string;
+        /** @description A chart: `source` with `path`, `oci`, or `repository` with `name`. */
+        HelmChart: {
+            source?: components["schemas"]["TaskSource"];
+            path?: components["schemas"]["RelativePath"];
+            oci?: string;
+            repository?: string;
+            name?: string;
+            version?: string;
+            username?: string;
+            password?: string;
+            /** @default false */
+            plainHttp?: boolean;
+            caCertificate?: string;
+            /**
+             * @description Fetch the chart's dependencies first.
+             * @default false
+             */
+            dependencyUpdate?: boolean;
+        };
+        TerraformBase: {
+            source?: components["schemas"]["TaskSource"];
+            path?: components["schemas"]["RelativePath"];
+            workspace?: string;
+            variables?: {
+                [key: string]: unknown;
+            };
+            backendConfig?: {
+                [key: string]: string;
+            };
+            env?: components["schemas"]["EnvMap"];
+            /** @default 60 */
+            lockTimeoutSeconds?: number;
+            /** @default 10 */
+            parallelism?: number;
+        };
+        /** @description What a plan may hold; anything else ends the task as failed with the reason `PolicyDenied`, before anything is changed. An apply asks the policy of its plan too. */
+        PlanPolicy: {
+            /** @description Replacements do not count. */
+            maxCreate?: number;
+            maxUpdate?: number;
+            /** @description Replacements count as deletes. */
+            maxDelete?: number;
+            deny?: {
+                /** @description Resource types; `*` stands for any text. */
+                types: string[];
+                /** @description None: all of them. Who denies `delete` denies `replace`. */
+                actions?: ("create" | "update" | "delete" | "replace")[];
+                message?: string;
+            }[];
+        };
+        GitProvider: {
+            /** @enum {string} */
+            type: "github" | "gitlab" | "gitea";
+            /** @description Address of the API; default: that of github.com or gitlab.com. */
+            apiUrl?: string;
+            /** @description `owner/name`; with GitLab its whole path. */
+            repository: string;
+            token: string;
+            caCertificate?: string;
+        };
+        BranchName: string;
+        /** @description Clones a repository and checks a revision out. Outputs: `commit`. */
+        TaskParamsGitClone: {
+            url: string;
+            revision?: string;
+            depth?: number;
+            username?: string;
+            password?: string;
+            sshKey?: string;
+            /** @description Lines of known_hosts; with SSH, an unknown host is refused. */
+            knownHosts?: string;
+        };
+        /** @description Runs a script. Lines `name=value` in the file $OUTPOST_OUTPUT are its outputs, beside `exitCode`. */
+        TaskParamsShellRun: {
+            script: string;
+            env?: {
+                [key: string]: string;
+            };
+            source?: components["schemas"]["TaskSource"];
+            keep?: components["schemas"]["KeepFiles"];
+        };
+        /** @description Runs a script with PowerShell 7 (`pwsh`). Outputs as with shell.run. */
+        TaskParamsPowershellRun: {
+            script: string;
+            env?: {
+                [key: string]: string;
+            };
+            source?: components["schemas"]["TaskSource"];
+            keep?: components["schemas"]["KeepFiles"];
+        };
+        /** @description Builds a container image and, unless `push` is false, pushes it under each of `tags`. Outputs: `imageId`, `digest`, `tags`. `archive` keeps it as an artefact (OCI archive). */
+        TaskParamsImageBuild: {
+            source: components["schemas"]["TaskSource"];
+            context?: components["schemas"]["RelativePath"];
+            dockerfile?: components["schemas"]["RelativePath"];
+            tags: components["schemas"]["ImageRef"][];
+            buildArgs?: components["schemas"]["EnvMap"];
+            target?: string;
+            platform?: string;
+            labels?: {
+                [key: string]: string;
+            };
+            /** @default true */
+            push?: boolean;
+            archive?: components["schemas"]["ArtifactName"];
+            registries?: components["schemas"]["RegistryAuth"][];
+        };
+        /** @description Pushes an image that a task has kept, or one of another registry, under each of `to`. Outputs: `digest`, `tags`. */
+        TaskParamsImagePush: {
+            artifact?: components["schemas"]["ArtifactRef"];
+            from?: components["schemas"]["ImageRef"];
+            to: components["schemas"]["ImageRef"][];
+            registries?: components["schemas"]["RegistryAuth"][];
+        };
+        /** @description Proves a login to a container registry. Nothing of it stays on the delegate: tasks that need a login bring their own `registries`. Outputs: `registry`, `username`. */
+        TaskParamsRegistryLogin: {
+            login: components["schemas"]["RegistryAuth"];
+        };
+        /** @description Asks ECR for a login and proves it at the registry. Outputs: `registry`, `expiresAt`; the password stays on the delegate. */
+        TaskParamsEcrLogin: {
+            aws: components["schemas"]["AwsAccess"];
+            /** @default true */
+            prove?: boolean;
+        };
+        /** @description Applies manifests (server-side) and waits until they are ready. Outputs: `objects` with what became of each. */
+        TaskParamsKubernetesApply: {
+            source?: components["schemas"]["TaskSource"];
+            path?: components["schemas"]["RelativePath"];
+            manifests?: string;
+            namespace?: components["schemas"]["KubernetesName"];
+            cluster?: components["schemas"]["KubernetesAccess"];
+            /**
+             * @description Take over fields that others own.
+             * @default false
+             */
+            force?: boolean;
+            /** @default false */
+            dryRun?: boolean;
+            /** @default true */
+            wait?: boolean;
+        };
+        /** @description Deletes objects and waits until they are gone. Outputs: `objects`. */
+        TaskParamsKubernetesDelete: {
+            source?: components["schemas"]["TaskSource"];
+            path?: components["schemas"]["RelativePath"];
+            manifests?: string;
+            objects?: components["schemas"]["ObjectRef"][];
+            namespace?: components["schemas"]["KubernetesName"];
+            cluster?: components["schemas"]["KubernetesAccess"];
+            /**
+             * @default foreground
+             * @enum {string}
+             */
+            propagation?: "foreground" | "background" | "orphan";
+            /** @default true */
+            wait?: boolean;
+        };
+        ObjectRef: {
+            apiVersion: string;
+            kind: string;
+            name: components["schemas"]["KubernetesName"];
+            namespace?: components["schemas"]["KubernetesName"];
+        };
+        /** @description Looks at, restarts, pauses, resumes or undoes a rollout and waits for its end. Outputs: `revision`, `ready`, `wanted`. */
+        TaskParamsKubernetesRollout: {
+            /** @enum {string} */
+            kind: "Deployment" | "StatefulSet" | "DaemonSet";
+            name: components["schemas"]["KubernetesName"];
+            namespace?: components["schemas"]["KubernetesName"];
+            /** @enum {string} */
+            action: "status" | "restart" | "undo" | "pause" | "resume";
+            toRevision?: number;
+            /** @default true */
+            wait?: boolean;
+            cluster?: components["schemas"]["KubernetesAccess"];
+        };
+        /** @description Installs or upgrades a release. Outputs: `revision`, `status`, `chart`, `appVersion`. */
+        TaskParamsHelmUpgrade: {
+            release: string;
+            namespace?: components["schemas"]["KubernetesName"];
+            chart: components["schemas"]["HelmChart"];
+            /** @description YAML. */
+            values?: string;
+            valueFiles?: components["schemas"]["RelativePath"][];
+            /** @description Single values by dotted path, as strings. */
+            set?: {
+                [key: string]: string;
+            };
+            /** @default false */
+            createNamespace?: boolean;
+            /** @default true */
+            install?: boolean;
+            /**
+             * @description Roll back when it fails.
+             * @default false
+             */
+            atomic?: boolean;
+            /** @default true */
+            wait?: boolean;
+            /** @default false */
+            dryRun?: boolean;
+            /**
+             * @description False: values of the release before are kept below the new ones.
+             * @default true
+             */
+            resetValues?: boolean;
+            cluster?: components["schemas"]["KubernetesAccess"];
+        };
+        /** @description Uninstalls a release. Outputs: `status`. */
+        TaskParamsHelmUninstall: {
+            release: string;
+            namespace?: components["schemas"]["KubernetesName"];
+            /** @default false */
+            keepHistory?: boolean;
+            /** @default true */
+            ignoreNotFound?: boolean;
+            /** @default true */
+            wait?: boolean;
+            cluster?: components["schemas"]["KubernetesAccess"];
+        };
+        /** @description Packages a chart; the package is kept as an artefact. Outputs: `name`, `version`, `artifact`, `sha256`. */
+        TaskParamsHelmPackage: {
+            source: components["schemas"]["TaskSource"];
+            path?: components["schemas"]["RelativePath"];
+            version?: string;
+            appVersion?: string;
+            /** @default false */
+            dependencyUpdate?: boolean;
+        };
+        /** @description Pushes a chart's package to an OCI registry (`oci://…`), or to an HTTP repository: with PUT below the address (Nexus), or with POST to ChartMuseum's API. Outputs: `url`, `digest`. */
+        TaskParamsHelmPush: {
+            artifact: components["schemas"]["ArtifactRef"];
+            to: string;
+            /**
+             * @default put
+             * @enum {string}
+             */
+            method?: "put" | "chartmuseum";
+            username?: string;
+            password?: string;
+            /** @default false */
+            plainHttp?: boolean;
+            caCertificate?: string;
+        };
+        /** @description Plans, keeps the plan with its configuration as the artefact `plan.tgz` (sensitive values may be in it) and its JSON form without them as `plan.json`. Outputs: `create`, `update`, `delete`, `hasChanges`. */
+        TaskParamsTerraformPlan: {
+            /** @default false */
+            destroy?: boolean;
+            targets?: string[];
+            policy?: components["schemas"]["PlanPolicy"];
+        } & WithRequired<components["schemas"]["TerraformBase"], "source">;
+        /** @description Applies the plan of another task (`plan`), once, or plans and applies `source`. The state must have a backend that outlives the task. Outputs: `create`, `update`, `delete`, `outputs` (without the sensitive ones). */
+        TaskParamsTerraformApply: {
+            plan?: components["schemas"]["ArtifactRef"];
+            policy?: components["schemas"]["PlanPolicy"];
+        } & components["schemas"]["TerraformBase"];
+        /** @description Destroys everything that the configuration manages. Outputs: `delete`. */
+        TaskParamsTerraformDestroy: {
+            policy?: components["schemas"]["PlanPolicy"];
+        } & WithRequired<components["schemas"]["TerraformBase"], "source">;
+        /** @description Restarts a service of ECS, or gives it new images or a new task definition, and waits until it is stable. Outputs: `taskDefinition`, `deployment`, `running`, `desired`. */
+        TaskParamsEcsDeploy: {
+            aws: components["schemas"]["AwsAccess"];
+            cluster: string;
+            service: string;
+            /** @description Image by container's name: a new revision of the service's task definition is registered. */
+            images?: {
+                [key: string]: components["schemas"]["ImageRef"];
+            };
+            taskDefinition?: string;
+            desiredCount?: number;
+            /** @default true */
+            forceNewDeployment?: boolean;
+            /** @default true */
+            wait?: boolean;
+        };
+        /** @description Uploads a file over HTTP with its checksums. Outputs: `url`, `sha256`, `size`. */
+        TaskParamsArtifactUpload: {
+            artifact?: components["schemas"]["ArtifactRef"];
+            source?: components["schemas"]["TaskSource"];
+            path?: components["schemas"]["RelativePath"];
+            /** @description raw: the file's own address; maven: that of the repository. */
+            url: string;
+            /** @enum {string} */
+            layout: "raw" | "maven";
+            maven?: {
+                groupId: string;
+                artifactId: string;
+                version: string;
+                /** @default jar */
+                packaging?: string;
+                classifier?: string;
+            };
+            username?: string;
+            password?: string;
+            headers?: components["schemas"]["HeaderMap"];
+            caCertificate?: string;
+        };
+        HeaderMap: {
+            [key: string]: string;
+        };
+        /** @description Sends a request and judges the answer. Outputs: `status`, `headers`, `body` (its first 64 KiB), `json`. */
+        TaskParamsHttpRequest: {
+            url: string;
+            /**
+             * @default GET
+             * @enum {string}
+             */
+            method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+            headers?: components["schemas"]["HeaderMap"];
+            body?: string;
+            username?: string;
+            password?: string;
+            bearer?: string;
+            /** @description Default: 200 to 299. */
+            expectStatus?: number[];
+            /** @description Text that the body must hold. */
+            expectBody?: string;
+            /**
+             * @description Further tries after an error or a status that was not expected, with growing pauses.
+             * @default 0
+             */
+            retries?: number;
+            /** @default 30 */
+            requestTimeoutSeconds?: number;
+            /**
+             * @description To the same host only.
+             * @default false
+             */
+            followRedirects?: boolean;
+            caCertificate?: string;
+        };
+        /** @description Judges a canary against its baseline by the Mann-Whitney U test over samples of Prometheus. Outputs: `verdict`, `score`, `metrics` with the numbers of each. */
+        TaskParamsVerifyPrometheus: {
+            url: string;
+            username?: string;
+            password?: string;
+            bearer?: string;
+            caCertificate?: string;
+            /**
+             * Format: date-time
+             * @description Begin of the canary's window; default: now.
+             */
+            start?: string;
+            /**
+             * @description Length of the window; the task waits for its end.
+             * @default 300
+             */
+            durationSeconds?: number;
+            /** @default 15 */
+            stepSeconds?: number;
+            /**
+             * @description The baseline is looked at this much earlier; 0: at the same time.
+             * @default 0
+             */
+            baselineOffsetSeconds?: number;
+            /**
+             * @description Share of the metrics' weight that must pass, in percent.
+             * @default 100
+             */
+            passScore?: number;
+            metrics: {
+                name: string;
+                /** @description PromQL. */
+                canary: string;
+                /** @description PromQL; default: the canary's query, earlier by `baselineOffsetSeconds`. */
+                baseline?: string;
+                /**
+                 * @description Which way is bad.
+                 * @default higher
+                 * @enum {string}
+                 */
+                worse?: "higher" | "lower" | "either";
+                /** @default 0.95 */
+                confidence?: number;
+                /**
+                 * @description A worse median by at most this share of the baseline's passes.
+                 * @default 0.1
+                 */
+                tolerance?: number;
+                /** @description No sample of the canary may be above. */
+                maximum?: number;
+                minimum?: number;
+                /** @default 5 */
+                minSamples?: number;
+                /** @default 1 */
+                weight?: number;
+                /**
+                 * @description Fails the whole when it fails.
+                 * @default false
+                 */
+                critical?: boolean;
+                /**
+                 * @default fail
+                 * @enum {string}
+                 */
+                onNoData?: "fail" | "pass";
+            }[];
+        };
+        /** @description Changes values in files of a release repository by a commit on a new branch and a pull request. Outputs: `commit`, `branch`, `pullRequest`, `url`, `changed`. */
+        TaskParamsGitopsUpdateReleaseRepo: {
+            provider: components["schemas"]["GitProvider"];
+            baseBranch: components["schemas"]["BranchName"];
+            branch?: components["schemas"]["BranchName"];
+            files: {
+                path: components["schemas"]["RelativePath"];
+                /** @description Values by dotted path (`image.tag`, `list[0].name`); YAML keeps its comments and order. An empty string is passed over. */
+                set?: {
+                    [key: string]: unknown;
+                };
+                /** @description The whole file instead. */
+                content?: string;
+            }[];
+            title?: string;
+            message?: string;
+            body?: string;
+            /**
+             * @description False: commit to `baseBranch` itself.
+             * @default true
+             */
+            pullRequest?: boolean;
+            /**
+             * @description False: without a change there is no commit and no pull request.
+             * @default false
+             */
+            allowEmpty?: boolean;
+            /** @default 0 */
+            waitForMergeSeconds?: number;
+        };
+        /** @description Merges a pull request when its host allows it. Outputs: `commit`, `branch`. */
+        TaskParamsGitopsMergePR: {
+            provider: components["schemas"]["GitProvider"];
+            number: number;
+            /**
+             * @default merge
+             * @enum {string}
+             */
+            strategy?: "merge" | "squash" | "rebase";
+            /** @default false */
+            deleteBranch?: boolean;
+            message?: string;
+            /**
+             * @description Wait so long for its checks.
+             * @default 0
+             */
+            waitSeconds?: number;
+        };
+        /** @description Opens a pull request which undoes a merged one, or a commit. Outputs: `commit`, `branch`, `pullRequest`, `url`. */
+        TaskParamsGitopsRevertPR: {
+            provider: components["schemas"]["GitProvider"];
+            number?: number;
+            commit?: string;
+            baseBranch?: components["schemas"]["BranchName"];
+            title?: string;
+        };
+        /** @description Applications of the task's scope that fit everything given. */
+        ApplicationFilter: {
+            ids?: components["schemas"]["Label"][];
+            /** @description Matches the whole id; no back references or look-around. */
+            regex?: string;
+            labels?: {
+                [key: string]: string;
+            };
+            agent?: components["schemas"]["Reference"];
+            repoUrl?: string;
+            /** @description Changed files: applications whose path holds one of them. */
+            paths?: components["schemas"]["RelativePath"][];
+        };
+        /** @description Finds applications. Outputs: `applications` with id, agent, sync and health of each. */
+        TaskParamsGitopsFetchLinkedApps: {
+            filter?: components["schemas"]["ApplicationFilter"];
+            /** @default true */
+            failOnNone?: boolean;
+        };
+        /** @description Syncs applications and waits until each is Synced and Healthy. Outputs: `applications` with what became of each. */
+        TaskParamsGitopsSyncApps: {
+            filter: components["schemas"]["ApplicationFilter"];
+            /** @default true */
+            wait?: boolean;
+            /**
+             * @description Give up when one is Degraded for so long; 0: never before the timeout.
+             * @default 120
+             */
+            degradedSeconds?: number;
+            prune?: boolean;
+            dryRun?: boolean;
+            revision?: string;
         };
         OrganizationSpec: {
             /** @description Name for people. */
@@ -1461,6 +3220,154 @@ export interface components {
         };
         OrganizationList: {
             items: components["schemas"]["Organization"][];
+            nextCursor?: string;
+        };
+        /** @description Steps that run as tasks, one after another or side by side, with values passed on: `${inputs.NAME}`, `${steps.ID.outputs.NAME}`, `${steps.ID.task}`, `${run.id}`. */
+        PipelineSpec: {
+            /** @description Name for people. */
+            name?: string;
+            description?: string;
+            inputs?: {
+                [key: string]: components["schemas"]["PipelineInput"];
+            };
+            /** @default 86400 */
+            timeoutSeconds?: number;
+            steps: components["schemas"]["PipelineStep"][];
+        };
+        PipelineInput: {
+            description?: string;
+            /** @description Without a default the input must be given. */
+            default?: string;
+            /** @description Regular expression that the whole value must fit. */
+            pattern?: string;
+        };
+        /** @description One of `task` and `approval`. */
+        PipelineStep: {
+            id: components["schemas"]["Label"];
+            /** @description Steps that must have ended first; default: the step before. An empty list: it starts at once. */
+            needs?: components["schemas"]["Label"][];
+            /**
+             * @description Runs when all it needs have succeeded (or were left out), when one has failed, or in any case.
+             * @default success
+             * @enum {string}
+             */
+            when?: "success" | "failure" | "always";
+            /** @description Left out unless this holds: comparisons with == and !=, joined by && and ||, of texts in quotes and `${…}`. */
+            condition?: string;
+            task?: components["schemas"]["TaskRequest"];
+            approval?: components["schemas"]["PipelineApproval"];
+        };
+        PipelineApproval: {
+            message?: string;
+            /**
+             * @description Least role of who decides.
+             * @default admin
+             * @enum {string}
+             */
+            role?: "editor" | "admin";
+            /**
+             * @description Different people that must approve.
+             * @default 1
+             */
+            minimum?: number;
+            /**
+             * @description Who started the run does not decide.
+             * @default false
+             */
+            excludeRequester?: boolean;
+            /** @default 86400 */
+            timeoutSeconds?: number;
+        };
+        PipelineStatus: {
+            lastRun?: {
+                id: string;
+                state: string;
+                startedAt?: components["schemas"]["Timestamp"];
+                endedAt?: components["schemas"]["Timestamp"];
+            };
+        };
+        RunRequest: {
+            inputs?: {
+                [key: string]: string;
+            };
+        };
+        Run: {
+            id: string;
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            pipeline: string;
+            /** @description The pipeline's generation that it runs. */
+            generation: number;
+            /** @description Grows with every change of the run. */
+            revision: number;
+            /**
+             * @description `Waiting`: nothing runs until somebody decides.
+             * @enum {string}
+             */
+            state: "Running" | "Waiting" | "Succeeded" | "Failed" | "Cancelled" | "TimedOut";
+            reason?: string;
+            message?: string;
+            inputs: {
+                [key: string]: string;
+            };
+            requestedBy?: string;
+            steps: components["schemas"]["RunStep"][];
+            createdAt: components["schemas"]["Timestamp"];
+            endedAt?: components["schemas"]["Timestamp"];
+        };
+        RunStep: {
+            id: string;
+            /** @enum {string} */
+            state: "Pending" | "Running" | "Waiting" | "Succeeded" | "Failed" | "Skipped" | "Cancelled";
+            reason?: string;
+            message?: string;
+            task?: string;
+            outputs?: {
+                [key: string]: unknown;
+            };
+            decisions?: {
+                by: string;
+                /** @enum {string} */
+                decision: "approved" | "rejected";
+                comment?: string;
+                at: components["schemas"]["Timestamp"];
+            }[];
+            startedAt?: components["schemas"]["Timestamp"];
+            endedAt?: components["schemas"]["Timestamp"];
+        };
+        RunList: {
+            items: components["schemas"]["Run"][];
+            nextCursor?: string;
+        };
+        DecisionRequest: {
+            comment?: string;
+        };
+        PipelinePut: {
+            spec: components["schemas"]["PipelineSpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        PipelinePatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        Pipeline: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["PipelineSpec"];
+            status: components["schemas"]["PipelineStatus"];
+        };
+        PipelineList: {
+            items: components["schemas"]["Pipeline"][];
             nextCursor?: string;
         };
         ProjectSpec: {
@@ -1503,29 +3410,41 @@ export interface components {
             /** @description HTTPS, HTTP, SSH or OCI address, without credentials. */
             url: string;
             /**
+             * @description What is at the address.
              * @default git
              * @enum {string}
              */
-            type: "git" | "helm" | "oci";
+            type?: "git" | "helm" | "oci";
+            /** @description Name to sign in with. */
             username?: string;
             /**
              * @description Do not check the server's certificate or host key.
              * @default false
              */
-            insecure: boolean;
+            insecure?: boolean;
             /** @description Host keys as in a `known_hosts` file. */
             sshKnownHosts?: string;
-            /** @description Write-only. Sealed to the agent's key before anything is stored; never returned. */
-            credentials?: {
-                password?: string;
-                bearerToken?: string;
-                sshPrivateKey?: string;
-                tlsClientCertData?: string;
-                tlsClientCertKey?: string;
-            };
+            /** @description Only applications of this project may use it. */
+            appProject?: components["schemas"]["Reference"];
+            githubApp?: components["schemas"]["GithubApp"];
+            /** @description Files in Git LFS are fetched, up to the agent's limits. */
+            enableLfs?: boolean;
+            /** @description Submodules are read, of the same host and within the agent's address policy. */
+            submodules?: boolean;
+            /** @description Commits to fetch; 0 means the agent's own choice. */
+            depth?: number;
+            /** @description Proxy to this repository, without credentials. */
+            proxy?: string;
+            /** @description Hosts that need no proxy, with commas between them. */
+            noProxy?: string;
+            /** @description Send name and password with the first request, for hosts that do not ask for them. */
+            forceHttpBasicAuth?: boolean;
+            /** @description A registry that speaks plain HTTP. */
+            insecureOciForceHttp?: boolean;
+            credentials?: components["schemas"]["RepositoryCredentials"];
             /** @description `credentials`, sealed by the client itself. */
             sealedCredentials?: components["schemas"]["SealedEnvelope"];
-            /** @description Any value; change it to send new credentials. Leaving both credentials out keeps what the agent has. */
+            /** @description Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
             credentialsVersion?: string;
         };
         RepositoryStatus: {
@@ -1546,6 +3465,13 @@ export interface components {
         Ref: {
             name: string;
             revision: string;
+        };
+        Charts: {
+            items: {
+                name: string;
+                /** @description Newest first. */
+                versions: string[];
+            }[];
         };
         RepositoryPut: {
             spec: components["schemas"]["RepositorySpec"];
@@ -1575,36 +3501,186 @@ export interface components {
             items: components["schemas"]["Repository"][];
             nextCursor?: string;
         };
+        /** @description How the agent recognises a host of repositories: its certificate authority for HTTPS, or its keys for SSH. */
+        RepositoryCertificateSpec: {
+            /** @description Agent that trusts it. */
+            agent: components["schemas"]["Reference"];
+            /** @description Host name; for SSH on another port `[host]:port`. */
+            host: string;
+            /**
+             * @description How the host is spoken to.
+             * @enum {string}
+             */
+            type: "https" | "ssh";
+            /** @description PEM certificates for `https`, or one key a line for `ssh`: `ssh-ed25519 AAAA…`. */
+            data: string;
+        };
+        RepositoryCertificateStatus: {
+            observedGeneration?: number;
+            delivery?: components["schemas"]["Delivery"];
+            /** @description SHA-256 of each certificate or key. */
+            fingerprints?: string[];
+            /** @description When the first certificate ends. */
+            expiresAt?: components["schemas"]["Timestamp"];
+        };
+        RepositoryCertificatePut: {
+            spec: components["schemas"]["RepositoryCertificateSpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        RepositoryCertificatePatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        RepositoryCertificate: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["RepositoryCertificateSpec"];
+            status: components["schemas"]["RepositoryCertificateStatus"];
+        };
+        RepositoryCertificateList: {
+            items: components["schemas"]["RepositoryCertificate"][];
+            nextCursor?: string;
+        };
+        /** @description Credentials for every repository whose address begins with `url` and that has none of its own; the longest `url` counts. */
+        RepositoryCredentialSpec: {
+            /** @description Agent that uses them. */
+            agent: components["schemas"]["Reference"];
+            /** @description Beginning of addresses: `https://github.com/team/`. */
+            url: string;
+            /**
+             * @description What is at the addresses.
+             * @default git
+             * @enum {string}
+             */
+            type?: "git" | "helm" | "oci";
+            /** @description Name to sign in with. */
+            username?: string;
+            /** @description Only applications of this project may use it. */
+            appProject?: components["schemas"]["Reference"];
+            githubApp?: components["schemas"]["GithubApp"];
+            /** @description Proxy to these repositories, without credentials. */
+            proxy?: string;
+            /** @description Hosts that need no proxy, with commas between them. */
+            noProxy?: string;
+            /** @description Send name and password with the first request, for hosts that do not ask for them. */
+            forceHttpBasicAuth?: boolean;
+            /** @description A registry that speaks plain HTTP. */
+            insecureOciForceHttp?: boolean;
+            credentials?: components["schemas"]["RepositoryCredentials"];
+            /** @description `credentials`, sealed by the client itself. */
+            sealedCredentials?: components["schemas"]["SealedEnvelope"];
+            /** @description Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
+            credentialsVersion?: string;
+        };
+        /** @description Write-only. Sealed to the agent's key before anything is stored; never returned. */
+        RepositoryCredentials: {
+            /** @description Password or access token. */
+            password?: string;
+            /** @description Token that is sent as it is. */
+            bearerToken?: string;
+            /** @description For SSH addresses. */
+            sshPrivateKey?: string;
+            /** @description Client certificate, PEM. */
+            tlsClientCertData?: string;
+            /** @description Its key, PEM. */
+            tlsClientCertKey?: string;
+            /** @description Key of the GitHub App, PEM. */
+            githubAppPrivateKey?: string;
+        };
+        /** @description A GitHub App instead of a user; its key is `credentials.githubAppPrivateKey`. */
+        GithubApp: {
+            /** @description Id of the App, as its page at GitHub shows it. */
+            id: number;
+            /** @description None means the installation of the repository's owner. */
+            installationId?: number;
+            /** @description As `https://github.example.com/api/v3`; none means github.com. */
+            enterpriseBaseUrl?: string;
+        };
+        RepositoryCredentialStatus: {
+            observedGeneration?: number;
+            delivery?: components["schemas"]["Delivery"];
+            /**
+             * @description Where the credentials are; the service drops them once the agent has them.
+             * @enum {string}
+             */
+            credentials?: "None" | "Pending" | "Delivered";
+        };
+        RepositoryCredentialPut: {
+            spec: components["schemas"]["RepositoryCredentialSpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        RepositoryCredentialPatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        RepositoryCredential: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["RepositoryCredentialSpec"];
+            status: components["schemas"]["RepositoryCredentialStatus"];
+        };
+        RepositoryCredentialList: {
+            items: components["schemas"]["RepositoryCredential"][];
+            nextCursor?: string;
+        };
+        ServiceKey: {
+            keyId: string;
+            /** @description Ed25519, base64url. */
+            publicKey: string;
+        };
         /** @enum {string} */
-        TaskKind: "git.clone" | "shell.run";
+        TaskKind: "git.clone" | "shell.run" | "powershell.run" | "image.build" | "image.push" | "registry.login" | "kubernetes.apply" | "kubernetes.delete" | "kubernetes.rollout" | "helm.upgrade" | "helm.uninstall" | "helm.package" | "helm.push" | "terraform.plan" | "terraform.apply" | "terraform.destroy" | "ecs.deploy" | "ecr.login" | "artifact.upload" | "http.request" | "verify.prometheus" | "gitops.updateReleaseRepo" | "gitops.mergePR" | "gitops.revertPR" | "gitops.fetchLinkedApps" | "gitops.syncApps";
         TaskRequest: {
             kind: components["schemas"]["TaskKind"];
-            /** @description Parameters of the kind; `TaskParamsGitClone` or `TaskParamsShellRun`. */
+            /** @description Parameters of the kind: `TaskParams…` of that name. A string may hold `${secret:SOURCE/PATH#KEY}`, which only the delegate resolves. */
             params: {
                 [key: string]: unknown;
             };
+            /** @description For people. */
+            name?: string;
             /** @description Tags that the delegate must all have; a delegate's id is one of its tags. */
             selectors?: components["schemas"]["Tags"];
             /** @default 600 */
-            timeoutSeconds: number;
+            timeoutSeconds?: number;
             /** @default 3 */
-            maxAttempts: number;
+            maxAttempts?: number;
             /**
              * @description A task that is not idempotent is never run twice: when its worker is lost it ends as `Unknown`.
              * @default false
              */
-            idempotent: boolean;
-        };
-        TaskParamsGitClone: {
-            url: string;
-            revision?: string;
-            depth?: number;
-        };
-        TaskParamsShellRun: {
-            script: string;
-            env?: {
-                [key: string]: string;
-            };
+            idempotent?: boolean;
+            /**
+             * @description A task that no worker took for so long ends as `TimedOut`.
+             * @default 86400
+             */
+            queueTimeoutSeconds?: number;
+            /** @description Ends after which it is tried again, up to `maxAttempts`; beside a lost worker, which counts for tasks that are idempotent. */
+            retryOn?: ("Failed" | "TimedOut")[];
+            /**
+             * @description Before the second attempt; doubles with each further one, up to an hour.
+             * @default 5
+             */
+            retryDelaySeconds?: number;
         };
         Task: {
             id: string;
@@ -1618,6 +3694,19 @@ export interface components {
             timeoutSeconds?: number;
             maxAttempts?: number;
             idempotent?: boolean;
+            name?: string;
+            queueTimeoutSeconds?: number;
+            retryOn?: string[];
+            retryDelaySeconds?: number;
+            /** @description When the next attempt may begin. */
+            notBefore?: components["schemas"]["Timestamp"];
+            requestedBy?: string;
+            /** @description The task that this one repeats. */
+            retryOf?: string;
+            /** @description The pipeline run it is a step of. */
+            run?: string;
+            step?: string;
+            artifacts?: components["schemas"]["TaskArtifact"][];
             /** @enum {string} */
             state: "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled" | "Unknown" | "TimedOut";
             /** @description A constant for machines. */
@@ -1643,6 +3732,19 @@ export interface components {
             startedAt?: components["schemas"]["Timestamp"];
             endedAt?: components["schemas"]["Timestamp"];
         };
+        ArtifactName: string;
+        TaskArtifact: {
+            name: components["schemas"]["ArtifactName"];
+            size: number;
+            sha256: string;
+            createdAt: components["schemas"]["Timestamp"];
+        };
+        /** @description One server-sent event: `put` with a task as it is now. The states of tasks that change quickly are told once, the newest. */
+        TaskEvent: {
+            /** @enum {string} */
+            event: "put" | "bookmark";
+            data?: string;
+        };
         TaskList: {
             items: components["schemas"]["Task"][];
             nextCursor?: string;
@@ -1665,6 +3767,80 @@ export interface components {
             event: "put" | "delete" | "bookmark";
             data?: string;
         };
+        /** @description Where a Git host or a registry tells that something changed. It is a hint to look again for the applications of this scope and those below, and nothing else. */
+        WebhookSpec: {
+            /**
+             * @description Who calls; it says how the call is signed and read. `dockerHub` can neither sign nor send a header: its secret stands behind the address, which must then stay out of the logs of proxies. `generic` takes `{"repositories": ["https://…"]}` with `Authorization: Bearer` or `X-Outpost-Signature: sha256=` and the HMAC of the body.
+             * @enum {string}
+             */
+            provider: "github" | "gitlab" | "bitbucket" | "bitbucketServer" | "gitea" | "azureDevOps" | "dockerHub" | "ghcr" | "harbor" | "generic";
+            /**
+             * @description Whether calls are taken.
+             * @default true
+             */
+            enabled?: boolean;
+            /**
+             * @description A higher number makes a new secret; the one before it stays good for an hour.
+             * @default 1
+             */
+            secretVersion?: number;
+        };
+        WebhookStatus: {
+            /** @description Address to enter at the host. Docker Hub has nothing else to enter: there the secret follows it, as `getWebhookSecret` shows. */
+            url?: string;
+            /** @description When `secretVersion` changed last; the secret before it is good until an hour later. */
+            secretChangedAt?: components["schemas"]["Timestamp"];
+            /** @description The version before that change. */
+            previousSecretVersion?: number;
+            /** @description To the minute. */
+            lastReceivedAt?: components["schemas"]["Timestamp"];
+            /** @enum {string} */
+            lastOutcome?: "Accepted" | "Ignored" | "SignatureInvalid" | "PayloadInvalid" | "Disabled";
+            /** @description Address in the last call that was accepted. */
+            lastRepository?: string;
+        };
+        WebhookSecret: {
+            /** @description Address to enter at the host. */
+            url: string;
+            /** @description The secret to enter at the host. It is made from the service's own key and kept nowhere. */
+            secret: string;
+            /** @description Where the host signs in with a name and a password. */
+            username?: string;
+        };
+        WebhookAnswer: {
+            /** @enum {string} */
+            outcome: "Accepted" | "Ignored";
+            /** @description How many repositories are looked at again. */
+            repositories?: number;
+        };
+        WebhookPut: {
+            spec: components["schemas"]["WebhookSpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        WebhookPatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        Webhook: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["WebhookSpec"];
+            status: components["schemas"]["WebhookStatus"];
+        };
+        WebhookList: {
+            items: components["schemas"]["Webhook"][];
+            nextCursor?: string;
+        };
         WorkerHello: {
             /** @description To be signed by the worker; the service takes it for 60 s by its own clock. */
             nonce: string;
@@ -1673,6 +3849,13 @@ export interface components {
             publicKey: string;
             /** @description Over `outpost/hello/v1\n<worker's nonce>\n<nonce>`. */
             signature: string;
+            /** @description How the keys before came to this one, the oldest first: for a worker that knows one of them. */
+            successors?: {
+                from: string;
+                to: string;
+                /** @description Of `from` over `outpost/successor/v1\n<to>`. */
+                signature: string;
+            }[];
         };
         EnrolRequest: {
             tokenId: string;
@@ -1705,7 +3888,17 @@ export interface components {
             clusterUid?: string;
             clusterVersion?: string;
             version: string;
+            /** @description Kinds of tasks it can run. */
             capabilities?: string[];
+            /** @description Kinds it cannot run, and what it lacks for each. */
+            lacking?: {
+                kind: string;
+                why: string;
+            }[];
+            /** @description Tags of this replica, beside those of its object. */
+            tags?: components["schemas"]["Tags"];
+            /** @description How it was installed: `KUBERNETES`, `DOCKER`, `ECS`, `SHELL` or what the user calls it. */
+            type?: string;
             /** @description By the worker's key over `outpost/session/v1` and the fields above as canonical JSON. */
             signature: string;
         };
@@ -1729,7 +3922,7 @@ export interface components {
         WorkerObject: {
             worker: string;
             /** @enum {string} */
-            collection: "repositories" | "clusters" | "applications";
+            collection: "repositories" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "clusters" | "appprojects" | "applicationsets" | "applications";
             /** @description `org/project/id` with `-` for none. */
             key: string;
             /** @description Name of the object in the agent's namespace. */
@@ -1749,18 +3942,29 @@ export interface components {
                     name?: string;
                     server?: string;
                 };
+                /** @description Name of the AppProject in the agent's namespace. */
+                appProject?: string;
                 /** @description Address for each source, in order; null where the source has its own `repoUrl`. */
                 repositories?: (string | null)[];
             };
             sealed?: components["schemas"]["SealedEnvelope"];
             action?: components["schemas"]["WorkerAction"];
         };
-        /** @description The newest sync and refresh asked for; done once for each id. */
+        /** @description The newest sync, rollback, terminate and refresh asked for; done once for each id. */
         WorkerAction: {
             sync?: {
                 id: string;
                 by?: string;
                 request: components["schemas"]["SyncRequest"];
+            };
+            rollback?: {
+                id: string;
+                by?: string;
+                request: components["schemas"]["RollbackRequest"];
+            };
+            terminate?: {
+                id: string;
+                by?: string;
             };
             refresh?: {
                 id: string;
@@ -1770,7 +3974,7 @@ export interface components {
         WorkerTask: {
             worker: string;
             task: string;
-            /** @description A TaskKind, or for agents: repository.refs, repository.test, cluster.test, application.manifests, application.diff. */
+            /** @description A TaskKind, or for agents: repository.refs, repository.charts, repository.test, repository.changed, cluster.test, application.manifests, application.diff, application.tree, application.resource, application.action, application.revision, applicationset.generate. */
             kind: string;
             params: {
                 [key: string]: unknown;
@@ -1778,6 +3982,13 @@ export interface components {
             fence: number;
             attempt: number;
             timeoutSeconds: number;
+            scope?: {
+                account: string;
+                org?: string;
+                project?: string;
+            };
+            /** @description Opens the operations marked `x-task` in the task's scope, for as long as this lease runs. */
+            token?: string;
         };
         Known: {
             collection: string;
@@ -1788,7 +3999,7 @@ export interface components {
         /** @description The latest state of one object as the worker sees it. `outcome` acknowledges `generation`: applied, refused (with reason) or deleted. */
         ObjectReport: {
             /** @enum {string} */
-            collection: "repositories" | "clusters" | "applications";
+            collection: "repositories" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "clusters" | "appprojects" | "applicationsets" | "applications";
             key: string;
             uid: string;
             generation?: number;
@@ -1812,6 +4023,16 @@ export interface components {
             known?: components["schemas"]["Known"][];
             reports?: components["schemas"]["ObjectReport"][];
             draining?: boolean;
+            headroom?: components["schemas"]["Headroom"];
+        };
+        /** @description What a worker has left for tasks; it takes none for which this is too little. */
+        Headroom: {
+            /** @description Share of the processors that is idle. */
+            cpuPercent?: number;
+            memoryMiB?: number;
+            diskMiB?: number;
+            /** @description A constant when it takes no tasks for now: `DiskFull`, `MemoryLow`, `CpuBusy`. */
+            full?: string;
         };
         ExchangeAnswer: {
             objects: components["schemas"]["Signed"][];
@@ -2720,6 +4941,612 @@ export interface operations {
             "4XX": components["responses"]["Problem"];
         };
     };
+    rollbackApplication: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description The same key and body within 24 hours give the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RollbackRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Application"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    terminateApplication: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Application"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getApplicationTree: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceTree"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getApplicationResource: {
+        parameters: {
+            query: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                group?: string;
+                version?: string;
+                kind: string;
+                namespace?: string;
+                name: string;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveResource"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    runApplicationAction: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResourceActionRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveResource"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getApplicationRevision: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                revision?: string;
+                source?: number;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionInfo"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    listApplicationSets: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationSetList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getApplicationSet: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationSet"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putApplicationSet: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplicationSetPut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationSet"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationSet"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deleteApplicationSet: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
+                force?: boolean;
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent deletes it; the object is gone once it has. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationSet"];
+                };
+            };
+            /** @description Gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchApplicationSet: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["ApplicationSetPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationSet"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    generateApplicationSet: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GeneratedApplications"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    listAppProjects: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppProjectList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getAppProject: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppProject"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putAppProject: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppProjectPut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppProject"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppProject"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deleteAppProject: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
+                force?: boolean;
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent deletes it; the object is gone once it has. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppProject"];
+                };
+            };
+            /** @description Gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchAppProject: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["AppProjectPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppProject"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
     listClusters: {
         parameters: {
             query?: {
@@ -3219,6 +6046,42 @@ export interface operations {
             "4XX": components["responses"]["Problem"];
         };
     };
+    rotateDelegateToken: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description The same key and body within 24 hours give the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkerToken"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
     renderDelegateManifest: {
         parameters: {
             query?: {
@@ -3226,6 +6089,7 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                format?: "kubernetes" | "helm-values" | "docker" | "ecs" | "shell" | "powershell";
             };
             header?: never;
             path: {
@@ -3246,6 +6110,203 @@ export interface operations {
                 };
                 content: {
                     "application/yaml": string;
+                    "text/plain": string;
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    listGnupgKeys: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GnupgKeyList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getGnupgKey: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GnupgKey"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putGnupgKey: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GnupgKeyPut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GnupgKey"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GnupgKey"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deleteGnupgKey: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
+                force?: boolean;
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent deletes it; the object is gone once it has. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GnupgKey"];
+                };
+            };
+            /** @description Gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchGnupgKey: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["GnupgKeyPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GnupgKey"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -3479,6 +6540,380 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Organization"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    listPipelines: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getPipeline: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pipeline"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putPipeline: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PipelinePut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pipeline"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pipeline"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deletePipeline: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchPipeline: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["PipelinePatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pipeline"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    runPipeline: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description The same key and body within 24 hours give the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RunRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    listRuns: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                pipeline?: components["schemas"]["Label"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getRun: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                wait?: number;
+                after?: number;
+            };
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    cancelRun: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    approveStep: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                run: string;
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    rejectStep: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                run: string;
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -3855,6 +7290,34 @@ export interface operations {
             "4XX": components["responses"]["Problem"];
         };
     };
+    getRepositoryCharts: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Charts"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
     getRepositoryRefs: {
         parameters: {
             query?: {
@@ -3911,6 +7374,422 @@ export interface operations {
             "4XX": components["responses"]["Problem"];
         };
     };
+    listRepositoryCertificates: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCertificateList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getRepositoryCertificate: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCertificate"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putRepositoryCertificate: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepositoryCertificatePut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCertificate"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCertificate"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deleteRepositoryCertificate: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
+                force?: boolean;
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent deletes it; the object is gone once it has. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCertificate"];
+                };
+            };
+            /** @description Gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchRepositoryCertificate: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["RepositoryCertificatePatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCertificate"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    listRepositoryCredentials: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCredentialList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getRepositoryCredential: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCredential"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putRepositoryCredential: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepositoryCredentialPut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCredential"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCredential"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deleteRepositoryCredential: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
+                force?: boolean;
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent deletes it; the object is gone once it has. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCredential"];
+                };
+            };
+            /** @description Gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchRepositoryCredential: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["RepositoryCredentialPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryCredential"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    rotateServiceKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key and body within 24 hours give the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceKey"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
     listTasks: {
         parameters: {
             query?: {
@@ -3921,6 +7800,8 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
+                state?: "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled" | "Unknown" | "TimedOut";
+                kind?: components["schemas"]["TaskKind"];
             };
             header?: never;
             path?: never;
@@ -3968,6 +7849,93 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Task"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    watchTasks: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                timeoutSeconds?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["TaskEvent"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    retryTask: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description The same key and body within 24 hours give the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path: {
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getTaskArtifact: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                task: string;
+                name: components["schemas"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -4073,7 +8041,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                collection: "organizations" | "projects" | "agents" | "delegates" | "repositories" | "clusters" | "applications";
+                collection: "organizations" | "projects" | "agents" | "delegates" | "repositories" | "clusters" | "applications" | "applicationsets" | "appprojects" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "webhooks" | "pipelines";
             };
             cookie?: never;
         };
@@ -4086,6 +8054,259 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["WatchEvent"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putWebhook: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookPut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchWebhook: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["WebhookPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getWebhookSecret: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    receiveWebhook: {
+        parameters: {
+            query?: {
+                secret?: string;
+            };
+            header?: never;
+            path: {
+                hook: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+                "application/x-www-form-urlencoded": {
+                    [key: string]: unknown;
+                };
+                "application/cloudevents+json": {
+                    [key: string]: unknown;
+                };
+                "application/vnd.docker.distribution.events.v1+json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAnswer"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -4241,6 +8462,37 @@ export interface operations {
             "4XX": components["responses"]["Problem"];
         };
     };
+    putTaskArtifact: {
+        parameters: {
+            query: {
+                fence: number;
+                sha256: string;
+            };
+            header?: never;
+            path: {
+                task: string;
+                name: components["schemas"]["ArtifactName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskArtifact"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
     completeTask: {
         parameters: {
             query?: never;
@@ -4267,3 +8519,6 @@ export interface operations {
         };
     };
 }
+type WithRequired<T, K extends keyof T> = T & {
+    [P in K]-?: T[P];
+};

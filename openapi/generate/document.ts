@@ -10,11 +10,15 @@ const param = (name: string) => ({ $ref: `#/components/parameters/${name}` });
 interface Noun {
   name: string;
   collection: string;
+  /** Of the operation that lists; by default the collection with a capital. */
+  plural?: string;
   scopes: ("account" | "org" | "project")[];
   write: "admin" | "editor";
   /** The object is handed to an agent, so a delete waits for the agent. */
   delivered?: boolean;
   cascade?: boolean;
+  /** A running task may read it with its own token. */
+  task?: boolean;
 }
 
 /** Puts the files of `spec/` together into the one OpenAPI document. */
@@ -41,7 +45,7 @@ export function buildDocument(specDir: string): Json {
 
 function addNoun(doc: Json, noun: Noun, tag: string): void {
   const { name, collection } = noun;
-  const plural = collection[0]!.toUpperCase() + collection.slice(1);
+  const plural = noun.plural ?? collection[0]!.toUpperCase() + collection.slice(1);
   const schemas = doc.components.schemas;
   schemas[`${name}Put`] = { type: "object", additionalProperties: false, required: ["spec"], properties: { spec: ref(`${name}Spec`) } };
   schemas[`${name}Patch`] = {
@@ -90,6 +94,7 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
     summary,
     tags: [tag],
     "x-access": access,
+    ...(noun.task && access === "viewer" ? { "x-task": true } : {}),
     "x-collection": collection,
     "x-scopes": noun.scopes,
   });
@@ -143,6 +148,11 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
   };
 }
 
+/** A body that somebody else's program writes: the handler reads its bytes, after it has looked at what signs them. */
+function rawContent(types: string[]): Json {
+  return Object.fromEntries(types.map((type) => [type, { schema: { type: "object", additionalProperties: true } }]));
+}
+
 /** Writes out one operation given in the short form of the noun files. */
 function expand(path: string, short: Json, tag: string): Json {
   const parameters: Json[] = [];
@@ -162,19 +172,26 @@ function expand(path: string, short: Json, tag: string): Json {
   for (const [name, { required, ...schema }] of Object.entries<Json>(short.query ?? {})) {
     parameters.push({ name, in: "query", ...(required ? { required: true } : {}), schema });
   }
-  const { status, type = "application/json", schema } = short.answer;
-  const content = status === 204 ? {} : { content: { [type]: { schema: schema ? ref(schema) : { type: "string" } } } };
+  const { status, type = "application/json", types = [type], schema } = short.answer;
+  const answer = (of: string) =>
+    schema ? ref(schema) : { type: "string", ...(of === "application/octet-stream" ? { format: "binary" } : {}) };
+  const content = status === 204 ? {} : { content: Object.fromEntries(types.map((of: string) => [of, { schema: answer(of) }])) };
   const security = short["x-access"] === "public" ? [] : short["x-access"] === "worker" ? [{ workerSession: [] }] : undefined;
   return {
     operationId: short.operationId,
     summary: short.summary,
     tags: [tag],
     "x-access": short["x-access"],
+    ...(short["x-task"] ? { "x-task": true } : {}),
     ...(security ? { security } : {}),
     ...(parameters.length ? { parameters } : {}),
     ...(short.body
       ? { requestBody: { required: short.bodyRequired ?? false, content: { "application/json": { schema: ref(short.body) } } } }
-      : {}),
+      : short.bodyType
+        ? { requestBody: { required: true, content: { [short.bodyType]: { schema: { type: "string", format: "binary" } } } } }
+        : short.rawTypes
+          ? { "x-raw": true, requestBody: { required: true, content: rawContent(short.rawTypes) } }
+          : {}),
     responses: {
       [status]: { description: status === 204 ? "Done." : "The answer.", ...content },
       "4XX": { $ref: "#/components/responses/Problem" },

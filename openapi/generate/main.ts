@@ -16,7 +16,7 @@ const write = (name: string, text: string) => writeFileSync(join(out, name), tex
 
 mkdirSync(out, { recursive: true });
 write("openapi.json", `${JSON.stringify(doc, null, 1)}\n`);
-write("types.ts", header + astToString(await openapiTS(structuredClone(doc) as never)));
+write("types.ts", header + astToString(await openapiTS(structuredClone(doc) as never, { defaultNonNullable: false })));
 write("operations.ts", header + operationsTable());
 write("codes.ts", header + codesTable());
 await writeValidators();
@@ -33,13 +33,14 @@ function operationsTable(): string {
         scoped: names.includes("org"),
         ...(op["x-collection"] ? { collection: op["x-collection"], scopes: op["x-scopes"] } : {}),
         ...(names.includes("idempotencyKey") ? { idempotent: true } : {}),
+        ...(op["x-task"] ? { task: true } : {}),
       };
       rows.push(`  ${op.operationId}: ${JSON.stringify(row)},`);
     }
   }
   return [
     'export type Access = "public" | "worker" | "any" | "viewer" | "editor" | "admin";',
-    "export interface OperationRow { method: string; path: string; access: Access; scoped: boolean; collection?: string; scopes?: readonly string[]; idempotent?: boolean }",
+    "export interface OperationRow { method: string; path: string; access: Access; scoped: boolean; collection?: string; scopes?: readonly string[]; idempotent?: boolean; task?: boolean }",
     "export const operations = {",
     ...rows.sort(),
     "} as const satisfies Record<string, OperationRow>;",
@@ -57,7 +58,9 @@ function codesTable(): string {
 /** Stand-alone validators for what does not pass through the API's own validation: signed bodies, task parameters, what workers report, files of the command line. */
 async function writeValidators(): Promise<void> {
   const names = Object.keys(doc.components.schemas).filter((n) =>
-    /^(WorkerObject|WorkerTask|TaskParams.*|.*Spec|.*Status|Refs|Manifests|Diff|Connection)$/.test(n),
+    /^(WorkerObject|WorkerTask|TaskParams.*|.*Spec|.*Status|Refs|Charts|Manifests|Diff|Connection|ResourceTree|LiveResource|RevisionInfo|GeneratedApplications)$/.test(
+      n,
+    ),
   );
   const ajv = new Ajv2020({ strict: false, allErrors: true, code: { source: true, esm: true }, validateFormats: false });
   ajv.addSchema({ $id: "contract", components: doc.components } as never);
