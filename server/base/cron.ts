@@ -1,0 +1,118 @@
+/** The minutes that a schedule of five fields names. */
+export interface Schedule {
+  minutes: ReadonlySet<number>;
+  hours: ReadonlySet<number>;
+  days: ReadonlySet<number>;
+  months: ReadonlySet<number>;
+  weekdays: ReadonlySet<number>;
+  /** The field stood as `*`: then the other one of the two alone decides about the day. */
+  anyDay: boolean;
+  anyWeekday: boolean;
+}
+
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const NAMED: Record<string, string> = {
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+  "@monthly": "0 0 1 * *",
+  "@weekly": "0 0 * * 0",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@hourly": "0 * * * *",
+};
+
+/** Reads a schedule; a text is what is wrong with it. */
+export function parseCron(text: string): Schedule | string {
+  const fields = (NAMED[text.trim().toLowerCase()] ?? text).trim().split(/\s+/).filter(Boolean);
+  if (fields.length !== 5) return `expected exactly 5 fields, found ${fields.length}: [${fields.join(" ")}]`;
+  const read: Set<number>[] = [];
+  const bounds: [number, number, string[]][] = [
+    [0, 59, []],
+    [0, 23, []],
+    [1, 31, []],
+    [1, 12, MONTHS],
+    [0, 6, DAYS],
+  ];
+  for (const [i, [least, most, names]] of bounds.entries()) {
+    const set = parseField(fields[i]!, least, most, names);
+    if (typeof set === "string") return set;
+    read.push(set);
+  }
+  const any = (field: string) => /(^|,)[*?](\/1)?(,|$)/.test(field);
+  const [minutes, hours, days, months, weekdays] = read as [Set<number>, Set<number>, Set<number>, Set<number>, Set<number>];
+  return { minutes, hours, days, months, weekdays, anyDay: any(fields[2]!), anyWeekday: any(fields[4]!) };
+}
+
+function parseField(field: string, least: number, most: number, names: string[]): Set<number> | string {
+  const out = new Set<number>();
+  for (const part of field.split(",")) {
+    const found = /^(\*|\?|[0-9A-Za-z]+)(?:-([0-9A-Za-z]+))?(?:\/([0-9]+))?$/.exec(part);
+    if (!found) return `failed to parse ${JSON.stringify(part)}`;
+    const [, first = "", second, step] = found;
+    const all = first === "*" || first === "?";
+    if (all && second !== undefined) return `failed to parse ${JSON.stringify(part)}`;
+    const from = all ? least : numberOf(first, least, names);
+    // `5/15` counts from five to the end.
+    const to = all || (second === undefined && step !== undefined) ? most : numberOf(second ?? first, least, names);
+    const by = Number(step ?? 1);
+    if (Number.isNaN(from) || Number.isNaN(to)) return `failed to parse int from ${part}`;
+    if (from < least || to > most) return `${part} is outside of ${least} to ${most}`;
+    if (from > to) return `beginning of range (${from}) beyond end of range (${to}): ${part}`;
+    if (by === 0) return `step of range should be a positive number: ${part}`;
+    for (let n = from; n <= to; n += by) out.add(n);
+  }
+  return out;
+}
+
+function numberOf(text: string, least: number, names: string[]): number {
+  const name = names.indexOf(text.toLowerCase());
+  if (name >= 0) return name + least;
+  return /^[0-9]{1,4}$/.test(text) ? Number(text) : Number.NaN;
+}
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+/** Whether a minute of the schedule lies strictly between two moments; both as the wall clock of the schedule's zone, written as UTC. */
+export function fallsBetween(schedule: Schedule, after: number, before: number): boolean {
+  for (let day = Math.floor(after / DAY) * DAY; day < before; day += DAY) {
+    if (!onDay(schedule, new Date(day))) continue;
+    for (const hour of schedule.hours)
+      for (const minute of schedule.minutes) {
+        const at = day + (hour * 60 + minute) * MINUTE;
+        if (at > after && at < before) return true;
+      }
+  }
+  return false;
+}
+
+/** The first minute of the schedule at or after a moment and before another. */
+export function fireAfter(schedule: Schedule, after: number, before: number): number | undefined {
+  for (let day = Math.floor(after / DAY) * DAY; day < before; day += DAY) {
+    const times = firesOn(schedule, day).filter((at) => at >= after && at < before);
+    if (times.length) return Math.min(...times);
+  }
+  return undefined;
+}
+
+/** The last minute of the schedule before a moment and after another. */
+export function fireBefore(schedule: Schedule, before: number, after: number): number | undefined {
+  for (let day = Math.floor(before / DAY) * DAY; day + DAY > after; day -= DAY) {
+    const times = firesOn(schedule, day).filter((at) => at > after && at < before);
+    if (times.length) return Math.max(...times);
+  }
+  return undefined;
+}
+
+function firesOn(schedule: Schedule, day: number): number[] {
+  if (!onDay(schedule, new Date(day))) return [];
+  return [...schedule.hours].flatMap((hour) => [...schedule.minutes].map((minute) => day + (hour * 60 + minute) * MINUTE));
+}
+
+/** With both a day of the month and one of the week, either of them is enough. */
+function onDay({ months, days, weekdays, anyDay, anyWeekday }: Schedule, date: Date): boolean {
+  if (!months.has(date.getUTCMonth() + 1)) return false;
+  const [day, weekday] = [days.has(date.getUTCDate()), weekdays.has(date.getUTCDay())];
+  return anyDay || anyWeekday ? day && weekday : day || weekday;
+}

@@ -1,0 +1,230 @@
+/** One expression of the jq language, as far as it names places in a document. */
+export type Jq =
+  | { is: "identity" | "recurse" }
+  | { is: "literal"; value: unknown }
+  | { is: "index"; of: Jq; key: Jq }
+  | { is: "slice"; of: Jq; from?: Jq; to?: Jq }
+  | { is: "each"; of: Jq }
+  | { is: "maybe"; of: Jq }
+  | { is: "pipe" | "comma" | "and" | "or" | "else"; left: Jq; right: Jq }
+  | { is: "compare" | "compute"; operator: string; left: Jq; right: Jq }
+  | { is: "list"; of?: Jq }
+  | { is: "if"; condition: Jq; then: Jq; otherwise: Jq }
+  | { is: "call"; name: string; parts: Jq[] };
+
+const MAX_LENGTH = 4_096;
+const MAX_DEPTH = 100;
+const TOKEN =
+  /\s*(?:(\.\.|\/\/|==|!=|<=|>=|[.[\](){}|,:;?<>+\-*/%])|("(?:[^"\\]|\\.)*")|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z0-9_]*))/y;
+const KEYWORDS = new Set(["and", "or", "then", "elif", "else", "end", "as", "def", "reduce", "foreach", "try", "catch", "label", "import"]);
+
+/** Reads an expression; what is wrong with it is thrown. */
+export function parseJq(text: string): Jq {
+  if (text.length > MAX_LENGTH) throw new Error(`the expression is longer than ${MAX_LENGTH} characters`);
+  const parser = new Parser(tokens(text));
+  const found = parser.pipe();
+  parser.end();
+  return found;
+}
+
+interface Token {
+  kind: "sign" | "text" | "number" | "name" | "end";
+  text: string;
+  /** Whether nothing stands between it and the token before. */
+  joined: boolean;
+}
+
+function tokens(text: string): Token[] {
+  const found: Token[] = [];
+  TOKEN.lastIndex = 0;
+  const trimmed = text.trimEnd();
+  let at = 0;
+  while (at < trimmed.length) {
+    TOKEN.lastIndex = at;
+    const match = TOKEN.exec(trimmed);
+    if (!match) throw new Error(`unexpected character at ${at}: ${trimmed.slice(at, at + 10)}`);
+    const [whole, sign, quoted, number, name] = match;
+    const kind = sign ? "sign" : quoted ? "text" : number ? "number" : "name";
+    const raw = (sign ?? quoted ?? number ?? name)!;
+    if (kind === "text" && /\\\(/.test(raw)) throw new Error("text with \\( ) inside is not supported");
+    found.push({ kind, text: kind === "text" ? (JSON.parse(raw) as string) : raw, joined: whole.length === raw.length });
+    at += whole.length;
+  }
+  return [...found, { kind: "end", text: "the end", joined: false }];
+}
+
+class Parser {
+  readonly #tokens: Token[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(given: Token[]) {
+    this.#tokens = given;
+  }
+
+  end(): void {
+    if (this.#next.kind !== "end") throw new Error(`unexpected ${this.#next.text}`);
+  }
+
+  pipe(): Jq {
+    if (++this.#depth > MAX_DEPTH) throw new Error("the expression is nested too deep");
+    let left = this.#comma();
+    while (this.#take("|")) left = { is: "pipe", left, right: this.#comma() };
+    this.#depth--;
+    return left;
+  }
+
+  get #next(): Token {
+    return this.#tokens[this.#at]!;
+  }
+
+  #take(text: string, kind: Token["kind"] = "sign"): boolean {
+    if (this.#next.kind !== kind || this.#next.text !== text) return false;
+    this.#at++;
+    return true;
+  }
+
+  #need(text: string, kind: Token["kind"] = "sign"): void {
+    if (!this.#take(text, kind)) throw new Error(`expected ${text} instead of ${this.#next.text}`);
+  }
+
+  #comma(): Jq {
+    let left = this.#else();
+    while (this.#take(",")) left = { is: "comma", left, right: this.#else() };
+    return left;
+  }
+
+  #else(): Jq {
+    const left = this.#or();
+    return this.#take("//") ? { is: "else", left, right: this.#else() } : left;
+  }
+
+  #or(): Jq {
+    let left = this.#and();
+    while (this.#take("or", "name")) left = { is: "or", left, right: this.#and() };
+    return left;
+  }
+
+  #and(): Jq {
+    let left = this.#compare();
+    while (this.#take("and", "name")) left = { is: "and", left, right: this.#compare() };
+    return left;
+  }
+
+  #compare(): Jq {
+    const left = this.#sum();
+    for (const operator of ["==", "!=", "<=", ">=", "<", ">"])
+      if (this.#take(operator)) return { is: "compare", operator, left, right: this.#sum() };
+    return left;
+  }
+
+  #sum(): Jq {
+    let left = this.#product();
+    for (;;) {
+      const operator = ["+", "-"].find((sign) => this.#take(sign));
+      if (!operator) return left;
+      left = { is: "compute", operator, left, right: this.#product() };
+    }
+  }
+
+  #product(): Jq {
+    let left = this.#postfix();
+    for (;;) {
+      const operator = ["*", "/", "%"].find((sign) => this.#take(sign));
+      if (!operator) return left;
+      left = { is: "compute", operator, left, right: this.#postfix() };
+    }
+  }
+
+  #postfix(): Jq {
+    let found = this.#term();
+    for (;;) {
+      if (this.#take("?")) found = { is: "maybe", of: found };
+      else if (this.#take("[")) found = this.#bracket(found);
+      else if (this.#next.text === "." && this.#next.kind === "sign") {
+        this.#at++;
+        found = this.#take("[") ? this.#bracket(found) : { is: "index", of: found, key: this.#key() };
+      } else return found;
+    }
+  }
+
+  /** After `[`: an index, a slice, or every item. */
+  #bracket(of: Jq): Jq {
+    if (this.#take("]")) return { is: "each", of };
+    const from = this.#next.text === ":" && this.#next.kind === "sign" ? undefined : this.pipe();
+    if (!this.#take(":")) {
+      this.#need("]");
+      return { is: "index", of, key: from! };
+    }
+    const to = this.#next.text === "]" && this.#next.kind === "sign" ? undefined : this.pipe();
+    this.#need("]");
+    return { is: "slice", of, from, to };
+  }
+
+  #key(): Jq {
+    const { kind, text } = this.#next;
+    if (kind !== "name" && kind !== "text") throw new Error(`expected a name after the dot instead of ${text}`);
+    this.#at++;
+    return { is: "literal", value: text };
+  }
+
+  #term(): Jq {
+    const { kind, text } = this.#next;
+    if (kind === "text") {
+      this.#at++;
+      return { is: "literal", value: text };
+    }
+    if (kind === "number") {
+      this.#at++;
+      return { is: "literal", value: Number(text) };
+    }
+    if (kind === "name") return this.#named(text);
+    if (this.#take("..")) return { is: "recurse" };
+    if (this.#take("-")) return { is: "compute", operator: "-", left: { is: "literal", value: 0 }, right: this.#postfix() };
+    if (this.#take("(")) {
+      const inner = this.pipe();
+      this.#need(")");
+      return inner;
+    }
+    if (this.#take("[")) {
+      if (this.#take("]")) return { is: "list" };
+      const of = this.pipe();
+      this.#need("]");
+      return { is: "list", of };
+    }
+    this.#need(".");
+    const { kind: after, joined } = this.#next;
+    if (joined && (after === "name" || after === "text")) return { is: "index", of: { is: "identity" }, key: this.#key() };
+    return { is: "identity" };
+  }
+
+  #named(name: string): Jq {
+    this.#at++;
+    if (name === "null") return { is: "literal", value: null };
+    if (name === "true" || name === "false") return { is: "literal", value: name === "true" };
+    if (name === "if") return this.#if();
+    if (KEYWORDS.has(name)) throw new Error(`${name} is not supported here`);
+    const parts: Jq[] = [];
+    if (this.#take("(")) {
+      do parts.push(this.pipe());
+      while (this.#take(";"));
+      this.#need(")");
+    }
+    return { is: "call", name, parts };
+  }
+
+  #if(): Jq {
+    if (++this.#depth > MAX_DEPTH) throw new Error("the expression is nested too deep");
+    const condition = this.pipe();
+    this.#need("then", "name");
+    const then = this.pipe();
+    let otherwise: Jq = { is: "identity" };
+    if (this.#take("elif", "name")) otherwise = this.#if();
+    else {
+      if (this.#take("else", "name")) otherwise = this.pipe();
+      this.#need("end", "name");
+    }
+    this.#depth--;
+    return { is: "if", condition, then, otherwise };
+  }
+}

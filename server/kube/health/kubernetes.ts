@@ -1,0 +1,61 @@
+import type { KubeObject } from "../object.ts";
+import { type Checks, conditions, findCondition, firstOf, inOrder, waiting, when } from "./rules.ts";
+import { conditionsOf, type HealthCheck, health } from "./types.ts";
+
+// RFC 3339 in UTC, so that the order of the texts is the order of the times.
+const failedLast = ({ status }: KubeObject) => status.lastSuccessfulTime < status.lastScheduleTime;
+const everScheduled = ({ status }: KubeObject) => status.lastScheduleTime !== undefined;
+
+/** A CronJob has no word for failure: only its last run tells, and only when no other is under way. */
+const cronJob = firstOf(
+  when(({ spec }) => spec?.suspend === true, "Healthy", "CronJob is Suspended"),
+  when(({ status }) => !status, "Progressing", "Waiting for CronJob"),
+  when((object) => !everScheduled(object), "Healthy", "CronJob has not been scheduled yet"),
+  when(
+    ({ status }) => status.lastSuccessfulTime === undefined,
+    "Healthy",
+    // The spelling is the ecosystem's.
+    "The Cronjob never completed succesfully. It may not be healthy",
+  ),
+  when(({ status }) => status.active?.length > 0, "Healthy", "The job is running. Its last execution may not have been successful"),
+  when(failedLast, "Degraded", "CronJob has not completed its last execution successfully"),
+  when(() => true, "Healthy", "CronJob has completed its last execution successfully"),
+);
+
+const definition = firstOf(
+  when((object) => conditionsOf(object).length === 0, "Progressing", "Status conditions not found"),
+  inOrder(
+    ["Terminating", "True", "Progressing", (c) => `CRD is terminating: ${c.message ?? ""}`],
+    ["NamesAccepted", "False", "Degraded", (c) => `CRD names have not been accepted: ${c.message ?? ""}`],
+  ),
+  when((object) => findCondition(object, "Established")?.status !== "True", "Degraded", "CRD is not established"),
+  conditions(["NonStructuralSchema", "True", "Degraded", (c) => `Schema violations found: ${c.message ?? ""}`]),
+  when(() => true, "Healthy", "CRD is healthy"),
+);
+
+/** Too few pods are a budget's everyday life: they do not make it bad. */
+const disruptionBudget: HealthCheck = (object) => {
+  const list = conditionsOf(object);
+  const told = list.find((c) => c.status === "False" && c.reason !== "InsufficientPods") ?? list.at(-1);
+  if (!told) return health("Progressing", "Waiting for status");
+  const bad = told.status === "False" && told.reason !== "InsufficientPods";
+  return health(bad ? "Degraded" : "Healthy", `PodDisruptionBudget has ${told.reason}`);
+};
+
+const snapshot = firstOf(
+  when(({ status }) => status?.readyToUse, "Healthy", "Ready to use"),
+  when(
+    ({ status }) => status?.error,
+    "Degraded",
+    ({ status }) => status.error.message,
+  ),
+  waiting("Waiting for status"),
+);
+
+export const kubernetes: Checks = {
+  "batch/CronJob": cronJob,
+  "apiextensions.k8s.io/CustomResourceDefinition": definition,
+  "policy/PodDisruptionBudget": disruptionBudget,
+  "snapshot.storage.k8s.io/VolumeSnapshot": snapshot,
+  "snapshot.storage.k8s.io/VolumeSnapshotContent": snapshot,
+};

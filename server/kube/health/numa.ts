@@ -1,0 +1,63 @@
+import type { KubeObject } from "../object.ts";
+import { type Checks, findCondition, firstOf, observed, waiting, when } from "./rules.ts";
+import { conditionsOf, type Health, type HealthCheck, health } from "./types.ts";
+
+const failedUpgrade = ({ metadata }: KubeObject): boolean =>
+  metadata.labels?.["numaplane.numaproj.io/progressive-result-state"] === "failed";
+
+interface Flow {
+  paused?: readonly string[];
+  name: string;
+  /** What is said when a condition is False; left out, the condition's own words. */
+  unhealthy?: string;
+  /** Numaplane upgrades these step by step. */
+  progressive?: boolean;
+}
+
+/** Numaflow: a phase, and conditions that must not be False. */
+const flow = (kind: string, { name = kind, paused = [], unhealthy, progressive = true }: Partial<Flow>): HealthCheck =>
+  firstOf(
+    (object): Health | undefined => {
+      const { status } = object;
+      if (!status || !observed(object)) return undefined;
+      const bad = conditionsOf(object).findLast((c) => c.status === "False");
+      if (status.phase === "Failed") return health("Degraded", status.message);
+      if (progressive && failedUpgrade(object)) return health("Degraded", "Failed progressive upgrade");
+      if (bad) return health("Degraded", unhealthy ?? bad.message);
+      if (paused.includes(status.phase)) return health("Healthy", `${name} is paused`);
+      return status.phase === "Running" ? health("Healthy", `${name} is healthy`) : undefined;
+    },
+    waiting(`Waiting for ${name} status`),
+  );
+
+const SUBRESOURCES = "Subresources are unhealthy";
+
+/** Numaplane's rollouts: an upgrade under way, then what came of it, then a pause, then the child. */
+const rollout = (name: string, pause?: string): HealthCheck =>
+  firstOf(
+    when((object) => !object.status || !observed(object), "Progressing", "Not yet reconciled"),
+    (object) => {
+      const { status } = object;
+      const child = findCondition(object, "ChildResourcesHealthy");
+      const upgradeFailed = findCondition(object, "ProgressiveUpgradeSucceeded")?.status === "False";
+      if ((status.upgradeInProgress || status.phase === "Pending") && !upgradeFailed) return health("Progressing", "Update in progress");
+      if (child?.status === "False" && child.reason === "Progressing") return health("Progressing", "Child Progressing");
+      if (status.phase === "Failed") return health("Degraded", status.message);
+      if (child?.status === "False") return health("Degraded", child.message);
+      if (upgradeFailed) return health("Degraded", "Progressive upgrade failed");
+      const paused = pause === undefined ? undefined : findCondition(object, pause);
+      if (paused?.status === "True") return health("Healthy", paused.message);
+      return child?.status === "True" ? health("Healthy", "Healthy") : health("Unknown", `Unknown ${name} status`);
+    },
+  );
+
+export const numa: Checks = {
+  "numaflow.numaproj.io/InterStepBufferService": flow("InterStepBufferService", {}),
+  "numaflow.numaproj.io/MonoVertex": flow("MonoVertex", { paused: ["Paused"], unhealthy: SUBRESOURCES }),
+  "numaflow.numaproj.io/Pipeline": flow("Pipeline", { paused: ["Paused", "Pausing"], unhealthy: SUBRESOURCES }),
+  "numaflow.numaproj.io/Vertex": flow("Vertex", { paused: ["Paused"], progressive: false }),
+  "numaplane.numaproj.io/MonoVertexRollout": rollout("MonoVertex", "MonoVertexPausingOrPaused"),
+  "numaplane.numaproj.io/PipelineRollout": rollout("Pipeline", "PipelinePausingOrPaused"),
+  "numaplane.numaproj.io/ISBServiceRollout": rollout("ISBService"),
+  "numaplane.numaproj.io/NumaflowControllerRollout": rollout("NumaflowController"),
+};

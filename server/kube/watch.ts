@@ -1,0 +1,129 @@
+import type { Failure } from "../base/outcome.ts";
+import type { KubeClient } from "./client.ts";
+import { KUBE } from "./errors.ts";
+import type { KubeObject } from "./object.ts";
+import { type Resource, resourcePath } from "./path.ts";
+
+/**
+ * Keeps a copy of a collection true:
+ *
+ *   listing   list all → `replace` → watching
+ *   watching  event → `change`; bookmark → remember the version; stream ends → watching again from that version;
+ *             410 Gone → listing; any other failure → back-off, then watching (or listing, if nothing was listed yet)
+ */
+export interface WatchOptions {
+  client: KubeClient;
+  resource: Resource;
+  namespace?: string;
+  labelSelector?: string;
+  /** The whole collection, after each list. What is missing from it is gone. */
+  replace(items: KubeObject[]): void;
+  change(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void;
+  failed?(failure: Failure): void;
+  /** The stream is open: what is known is current again. */
+  opened?(): void;
+  /** Given once: calling it lists everything anew, whatever is known. */
+  control?(relist: () => void): void;
+  signal: AbortSignal;
+}
+
+// Streams are ended by the server after a random time within this; then the watch goes on from the last version.
+const WATCH_SECONDS = 300;
+// Bookmarks come every minute: a stream that is silent for longer than two has lost its other end without a word.
+const SILENT_MS = 150_000;
+const BACKOFF_MS = [200, 500, 1_000, 2_000, 5_000, 10_000];
+
+/** Runs until `signal`; failures are reported and tried again. */
+export async function watch(options: WatchOptions): Promise<void> {
+  const { client, resource, namespace, labelSelector, signal } = options;
+  let version: string | undefined;
+  let failures = 0;
+  let relist = false;
+  let cut: AbortController | undefined;
+  options.control?.(() => {
+    relist = true;
+    cut?.abort();
+  });
+  const fail = async (failure: Failure) => {
+    options.failed?.(failure);
+    await pause(BACKOFF_MS[Math.min(failures++, BACKOFF_MS.length - 1)]! * (0.75 + Math.random() / 2), signal);
+  };
+  while (!signal.aborted) {
+    if (relist) version = undefined;
+    relist = false;
+    if (version === undefined) {
+      const listed = await client.list(resource, { namespace, labelSelector });
+      if (signal.aborted) return;
+      if (listed.kind !== "done") {
+        await fail(listed);
+        continue;
+      }
+      options.replace(listed.value.items);
+      version = listed.value.resourceVersion;
+    }
+    const query = {
+      watch: true,
+      resourceVersion: version,
+      labelSelector,
+      allowWatchBookmarks: true,
+      timeoutSeconds: WATCH_SECONDS + Math.floor(Math.random() * 60),
+    };
+    const stream = new AbortController();
+    cut = stream;
+    const opened = await client.stream(resourcePath(resource, namespace), query, AbortSignal.any([signal, stream.signal]));
+    if (signal.aborted) return;
+    if (opened.kind !== "done") {
+      if (opened.reason === KUBE.gone) version = undefined;
+      else await fail(opened);
+      continue;
+    }
+    options.opened?.();
+    const timer = setTimeout(() => stream.abort(), SILENT_MS);
+    try {
+      for await (const line of lines(opened.value)) {
+        timer.refresh();
+        const event = JSON.parse(line) as { type: string; object: KubeObject & { code?: number } };
+        if (event.type === "ERROR") {
+          if (event.object.code === 410) version = undefined;
+          break;
+        }
+        version = event.object.metadata.resourceVersion ?? version;
+        failures = 0;
+        if (event.type === "BOOKMARK") continue;
+        options.change(event.type as "ADDED", event.object);
+      }
+    } catch {
+      // A cut connection is an ordinary end of a stream: go on from the last version, after a breath.
+      if (!signal.aborted && !relist) await pause(BACKOFF_MS[Math.min(failures++, BACKOFF_MS.length - 1)]!, signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let rest: Buffer[] = [];
+  for await (const chunk of body) {
+    let from = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+      const line = rest.length ? Buffer.concat([...rest, chunk.subarray(from, end)]) : chunk.subarray(from, end);
+      rest = [];
+      from = end + 1;
+      if (line.length) yield line.toString("utf8");
+    }
+    if (from < chunk.length) rest.push(chunk.subarray(from));
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const finish = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, ms);
+    signal.addEventListener("abort", finish, { once: true });
+  });
+}

@@ -1,0 +1,52 @@
+import { parseManifests } from "./yaml.ts";
+
+const cm = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+const parse = (text: string) => parseManifests(text, "f.yaml");
+
+test.each([
+  ["two documents", `${cm}---\n${cm}`, 2],
+  ["empty documents", `---\n# nothing\n---\n${cm}---\n`, 1],
+  [
+    "a list",
+    `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n`,
+    2,
+  ],
+  ["JSON", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, 1],
+  ["a list without items", "apiVersion: v1\nkind: ConfigMapList\nitems:\n", 0],
+  ["brackets that begin further left", `${cm}list: [ "a",\n"b" ]\nmap: {a: [1,\n2\n], b: 3\n}\n---\n${cm}`, 2],
+  ["nothing", "", 0],
+])("%s", (_, text, count) => {
+  const got = parse(text);
+  expect(got.kind === "done" && got.value).toHaveLength(count);
+});
+test("values mean what Kubernetes reads in them", () => {
+  const got = parse(`${cm}v: {mode: 0644, on: yes, time: 12:30:45, date: 2026-01-01, number: "5", big: 1_000, nothing: ~}\n`);
+  expect(got.kind === "done" && got.value[0]!.v).toEqual({
+    mode: 420,
+    true: true,
+    time: "12:30:45",
+    date: "2026-01-01",
+    number: "5",
+    big: 1000,
+    nothing: null,
+  });
+});
+test("anchors and merge keys work", () => {
+  const got = parse(`${cm}base: &b {x: 1}\nother: {<<: *b, z: 2}\n`);
+  expect(got.kind === "done" && got.value[0]!.other).toEqual({ x: 1, z: 2 });
+});
+test.each([
+  [
+    "an alias bomb",
+    `${cm}a: &a [1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
+    /alias/i,
+  ],
+  ["deep nesting", `${cm}a: ${"[".repeat(100_000)}`, /./],
+  ["no kind", "apiVersion: v1\nmetadata: {name: a}\n", /f\.yaml: an object has no kind/],
+  ["no name", "apiVersion: v1\nkind: ConfigMap\n", /ConfigMap has no metadata.name/],
+  ["a text", "just words\n", /not an object/],
+  ["a broken map", `${cm}a: {b: c\n`, /^f\.yaml: line \d+/],
+])("%s is refused by name", (_, text, want) => {
+  const got = parse(text);
+  expect(got).toMatchObject({ kind: "stop", reason: "ManifestInvalid", message: expect.stringMatching(want) });
+});

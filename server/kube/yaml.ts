@@ -1,0 +1,135 @@
+import { Composer, type Document, Lexer, Parser, type Tags } from "yaml";
+import { done, type Failure, type Outcome, stop } from "../base/outcome.ts";
+import type { KubeObject } from "./object.ts";
+
+/** Reason of a text that is no list of objects; a constant for machines. */
+export const MANIFEST_INVALID = "ManifestInvalid";
+
+// A manifest of 2,000 documents is 40 Helm charts; aliases beyond 200 copies are a bomb.
+const MAX_DOCUMENTS = 20_000;
+const MAX_ALIASES = 200;
+
+// What the ecosystem's parser does not read as numbers or dates: 12:30:45, 2001-12-14, ordered maps.
+const UNUSED = new Set(["tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:omap", "tag:yaml.org,2002:pairs", "tag:yaml.org,2002:set"]);
+const customTags = (tags: Tags): Tags => tags.filter((tag) => typeof tag === "string" || !(UNUSED.has(tag.tag) || tag.format === "TIME"));
+
+export interface ManifestOptions {
+  /** Objects without a name pass: what becomes of them is the caller's business. */
+  nameless?: boolean;
+}
+
+/** Every object of a multi-document YAML or JSON text, lists expanded; `file` is for the message alone. */
+export function parseManifests(text: string, file: string, options: ManifestOptions = {}): Outcome<KubeObject[]> {
+  const { objects, failure } = parseSome(text, file, options);
+  return failure ?? done(objects);
+}
+
+/** The objects up to the first document that is none. */
+export function parseSome(text: string, file: string, options: ManifestOptions = {}): { objects: KubeObject[]; failure?: Failure } {
+  const objects: KubeObject[] = [];
+  const invalid = (why: string) => ({ objects, failure: stop(MANIFEST_INVALID, `${file}: ${why}`) });
+  for (const [index, document] of documents(text).entries()) {
+    if (index >= MAX_DOCUMENTS) return invalid(`more than ${MAX_DOCUMENTS} documents`);
+    if (document instanceof Error) return invalid(document.message);
+    if (document === null || document === undefined) continue;
+    const failed = collect(document, objects, options);
+    if (failed) return invalid(failed);
+  }
+  return { objects };
+}
+
+/** A JSON file holds exactly one object. */
+export function parseJson(text: string, file: string, options: ManifestOptions = {}): Outcome<KubeObject[]> {
+  const objects: KubeObject[] = [];
+  try {
+    const failed = collect(JSON.parse(text), objects, options);
+    return failed ? stop(MANIFEST_INVALID, `${file}: ${failed}`) : done(objects);
+  } catch {
+    return stop(MANIFEST_INVALID, `${file}: is not one JSON object`);
+  }
+}
+
+/** The object that a value is, or the objects of the list that it is. */
+export function toObjects(value: unknown, file: string, options: ManifestOptions = {}): Outcome<KubeObject[]> {
+  const objects: KubeObject[] = [];
+  const failed = collect(value, objects, options);
+  return failed ? stop(MANIFEST_INVALID, `${file}: ${failed}`) : done(objects);
+}
+
+/** One YAML document as a plain value, for files that are no manifests (kustomization, Chart.yaml). */
+export function parseYaml(text: string, file: string): Outcome<unknown> {
+  const first = documents(text)[0];
+  return first instanceof Error ? stop(MANIFEST_INVALID, `${file}: ${first.message}`) : done(first ?? {});
+}
+
+/** The parts of the lexer that its types do not show: the indentation that the next line must have, and what reads brackets. */
+interface LexerParts {
+  indentNext: number;
+  parseFlowCollection(): Generator<string, unknown, unknown>;
+}
+
+/** A lexer for which what is in brackets may begin further left than YAML allows, as Kubernetes' parser lets it: charts do so. */
+function looseLexer(): Lexer {
+  const lexer = new Lexer() as unknown as LexerParts;
+  const strict = lexer.parseFlowCollection.bind(lexer);
+  lexer.parseFlowCollection = function* () {
+    const { indentNext } = lexer;
+    lexer.indentNext = 0;
+    const next = yield* strict();
+    lexer.indentNext = indentNext;
+    return next;
+  };
+  return lexer as unknown as Lexer;
+}
+
+function documents(text: string): (unknown | Error)[] {
+  let parsed: Document[];
+  try {
+    // The version makes `yes`, `on` and 0644 mean what Kubernetes reads in them.
+    const parser = new Parser();
+    (parser as unknown as { lexer: Lexer }).lexer = looseLexer();
+    const composer = new Composer({ version: "1.1", customTags, uniqueKeys: false, logLevel: "silent", prettyErrors: false });
+    parsed = [...composer.compose(parser.parse(text))] as Document[];
+  } catch {
+    // The parser recurses; only hundreds of nested levels bring it to its end.
+    return [new Error("nested too deeply")];
+  }
+  return parsed.map((document) => {
+    const problem = document.errors[0];
+    if (problem) return new Error(`line ${lineOf(text, problem.pos[0])}: ${problem.message}`);
+    try {
+      return document.toJS({ maxAliasCount: MAX_ALIASES });
+    } catch (error) {
+      return error as Error;
+    }
+  });
+}
+
+function collect(value: unknown, into: KubeObject[], options: ManifestOptions): string | undefined {
+  const object = value as KubeObject;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "a document is not an object";
+  if (Object.keys(value).length === 0) return undefined;
+  if (typeof object.kind !== "string" || !object.kind) return "an object has no kind";
+  if (typeof object.apiVersion !== "string" || !object.apiVersion) return `${object.kind} has no apiVersion`;
+  if (object.kind.endsWith("List") && (Array.isArray(object.items) || object.items === null)) {
+    for (const item of object.items ?? []) {
+      const failed = collect(item, into, options);
+      if (failed) return failed;
+    }
+    return undefined;
+  }
+  const metadata: unknown = object.metadata ?? {};
+  if (typeof metadata !== "object" || Array.isArray(metadata)) return `${object.kind}: metadata is not an object`;
+  const { name, generateName } = metadata as { name?: unknown; generateName?: unknown };
+  if (options.nameless) {
+    if (![name, generateName].every((given) => given === undefined || given === null || typeof given === "string"))
+      return `${object.kind}: metadata.name is not a text; put it in quotes`;
+    into.push(object.metadata ? object : { ...object, metadata: {} as KubeObject["metadata"] });
+    return undefined;
+  }
+  if (typeof name !== "string" && typeof generateName !== "string") return `${object.kind} has no metadata.name`;
+  into.push(object);
+  return undefined;
+}
+
+const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n").length;
