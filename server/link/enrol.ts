@@ -1,6 +1,6 @@
 import type { Schemas } from "../../openapi/client.ts";
 import { canonical } from "../base/canonical.ts";
-import { done, type Outcome, stop } from "../base/outcome.ts";
+import { again, done, type Outcome, stop } from "../base/outcome.ts";
 import { hello } from "./hello.ts";
 import type { Enrolment, Identity, IdentityStore } from "./identity.ts";
 import { makeKeys, sign } from "./keys.ts";
@@ -16,9 +16,12 @@ export interface EnrolOptions {
   instance: string;
   version: string;
   clusterUid?: string | undefined;
-  /** The service no longer knows the stored identity: enrol again when there is another token, or always for delegates. */
-  refused?: boolean;
+  /** Why the service takes the stored identity no longer; undefined while it does. */
+  ended?: Ended | undefined;
 }
+
+/** The two answers that end an identity. Nothing else does: a proxy's, a restored backup's or a slow line's refusal must not cost leases. */
+export type Ended = "worker_unknown" | "worker_revoked";
 
 export type Enrolled = Required<Identity>;
 
@@ -30,7 +33,12 @@ export async function enrol(options: EnrolOptions): Promise<Outcome<Enrolled>> {
   const stored = loaded.value;
   const text = await options.token();
   const token = text === undefined ? undefined : parseToken(text);
-  if (stored?.enrolment && !options.refused) return done(stored as Enrolled);
+  if (stored?.enrolment && !options.ended) return done(stored as Enrolled);
+  if (stored?.enrolment && options.ended === "worker_revoked" && (token?.kind !== "done" || token.value.id === stored.enrolment.tokenId))
+    return stop(
+      "TokenRevoked",
+      `the token ${stored.enrolment.tokenId} that this worker enrolled with was revoked: create a new one and put it in the old one's place; it is taken without a restart`,
+    );
   if (!token) return stop("TokenMissing", "this worker has not enrolled yet and has no token: set OUTPOST_TOKEN or OUTPOST_TOKEN_FILE");
   if (token.kind !== "done") return token;
   if (stored?.enrolment && stored.enrolment.tokenId === token.value.id && options.kind === "agent") {
@@ -61,7 +69,8 @@ export async function enrol(options: EnrolOptions): Promise<Outcome<Enrolled>> {
   };
   const body = { ...fields, proof: sign(token.value.seed, `outpost/enrol/v1\n${canonical(fields)}`) };
   const answer = await transport.call<Schemas["EnrolAnswer"]>("POST", "/v1/worker/enrol", { body });
-  if (answer.kind !== "done") return answer;
+  // A proof that was late or came twice, as networks deliver them: the next one is fine.
+  if (answer.kind !== "done") return answer.reason === "worker_proof_invalid" ? again(answer.reason, answer.message) : answer;
   if (answer.value.kind !== options.kind) {
     return stop(
       "WrongKind",

@@ -1,11 +1,11 @@
 import type { Schemas } from "../../openapi/client.ts";
-import { validateWorkerObject, validateWorkerTask } from "../../openapi/contract/validators.js";
-import type { Failure } from "../base/outcome.ts";
+import { type Validate, validateWorkerObject, validateWorkerTask } from "../../openapi/contract/validators.js";
+import { done, type Failure, type Outcome } from "../base/outcome.ts";
 import type { Log } from "./log.ts";
 import type { Report, Reports } from "./reports.ts";
 import { Backoff, pause } from "./retry.ts";
 import type { Open, Session } from "./session.ts";
-import { openSigned } from "./verify.ts";
+import { openSigned, UNSIGNED } from "./verify.ts";
 
 export type WorkerObject = Schemas["WorkerObject"];
 export type WorkerTask = Schemas["WorkerTask"];
@@ -22,6 +22,8 @@ export interface Worker {
   /** How many more tasks it takes now. */
   free(open: Open): number;
   draining?(): boolean;
+  /** What it has left for tasks now. */
+  headroom?(): Schemas["Headroom"] | undefined;
   /** A session was opened and `known` is to be sent next: report everything again. */
   resync?(): void;
   failed?(failure: Failure): void;
@@ -74,7 +76,9 @@ async function poll(state: State): Promise<void> {
       const draining = worker.draining?.() === true;
       const free = draining ? 0 : worker.free(open.value);
       const wait = first || draining ? 0 : free === 0 ? FULL_WAIT_SECONDS : (state.waitSeconds ?? WAIT_SECONDS);
-      answer = await exchange(state, open.value, { wait, free, ...(known ? { known } : {}), ...(draining ? { draining } : {}) });
+      const headroom = session.older ? undefined : worker.headroom?.();
+      const told = { ...(known ? { known } : {}), ...(draining ? { draining } : {}), ...(headroom ? { headroom } : {}) };
+      answer = await exchange(state, open.value, { wait, free, ...told });
       if (answer.kind === "done" && first) {
         state.synced = open.value;
         worker.resync?.();
@@ -94,7 +98,7 @@ async function poll(state: State): Promise<void> {
       if (text !== said) log.warn({ reason: answer.reason }, `no session with the service: ${answer.message}`);
       said = text;
       worker.failed?.(answer);
-      await pause(backoff.next(answer), signal);
+      await session.wait(backoff.next(answer), signal);
       continue;
     }
     if (said) log.info({}, "the session with the service is back");
@@ -159,8 +163,15 @@ async function exchange(state: State, open: Open, body: Schemas["ExchangeRequest
     signal,
   });
   if (answer.kind !== "done") return answer;
-  const { enrolment } = open.identity;
-  const trust = { serviceKeyId: enrolment.serviceKeyId, serviceKey: enrolment.serviceKey, worker: enrolment.worker };
+  let asked = false;
+  const read = async <T extends { worker: string }>(signed: unknown, validate: Validate<T>): Promise<Outcome<T>> => {
+    const opened = openSigned(signed, open.identity.enrolment, validate);
+    if (opened.kind === "done" || opened.reason !== UNSIGNED.key || asked) return opened;
+    // The service may have replaced its key: its greeting says whether the new one can be trusted. Asked once an answer.
+    asked = true;
+    const greeted = await session.greet(open);
+    return greeted.kind === "done" ? openSigned(signed, open.identity.enrolment, validate) : greeted;
+  };
   const taken: Taken = { fresh: 0, repeated: 0, more: answer.value.more === true };
   const count = (took: boolean) => (took ? taken.fresh++ : taken.repeated++);
   const refuse = (what: string, failure: { reason: string; message: string }) => {
@@ -169,12 +180,12 @@ async function exchange(state: State, open: Open, body: Schemas["ExchangeRequest
       log.error({ reason: failure.reason, refused: state.refused }, `${what} from the service was not taken: ${failure.message}`);
   };
   for (const signed of answer.value.objects ?? []) {
-    const object = openSigned(signed, trust, validateWorkerObject);
+    const object = await read(signed, validateWorkerObject);
     if (object.kind !== "done") refuse("an object", object);
     else if (worker.object) count(worker.object(object.value));
   }
   for (const signed of answer.value.tasks ?? []) {
-    const task = openSigned(signed, trust, validateWorkerTask);
+    const task = await read(signed, validateWorkerTask);
     if (task.kind !== "done") refuse("a task", task);
     else count(worker.task(task.value, open));
   }
@@ -182,7 +193,7 @@ async function exchange(state: State, open: Open, body: Schemas["ExchangeRequest
     worker.cancel(String(task));
     taken.repeated++;
   }
-  return { kind: "done" as const, value: taken };
+  return done(taken);
 }
 
 const nameOf = (report: Report | undefined) => (report ? `${report.collection}/${report.key}` : "");

@@ -156,6 +156,50 @@ test("a changed object is not taken, and the others with it are", async () => {
   expect(warned.join()).toContain("the signature does not fit");
 });
 
+test("what is rightly signed and broken is left out and said, and the session goes on", async () => {
+  const { objects, tasks } = start();
+  await until(() => fake.known.length);
+  const broken = [
+    { ...object(), collection: "unknown", worker: "w1" },
+    { ...object(), spec: "x", worker: "w1" },
+    { worker: "w1" },
+    { ...object(), generation: "1", worker: "w1" },
+    { ...object(), more: true, worker: "w1" },
+  ];
+  fake.objects.push(object(9));
+  fake.tasks.push({ task: "t1", kind: "no.such", params: {}, fence: 1, attempt: 1, timeoutSeconds: 5 });
+  let once = true;
+  fake.meddle = (operation, reply) => {
+    const body = reply.body as { objects: unknown[]; tasks: unknown[]; cancel: unknown[] };
+    if (operation !== "exchange" || !once || !body.objects.length) return reply;
+    once = false;
+    const bad = [...broken.map((one) => fake.signed(one)), null, 7, "x", []];
+    return { ...reply, body: { ...body, objects: [...bad, ...body.objects], tasks: [null, ...body.tasks], cancel: [null, 7] } };
+  };
+  await until(() => objects.length);
+  expect(objects.map(({ generation }) => generation)).toEqual([9]);
+  expect(tasks.map(({ kind }) => kind)).toEqual(["no.such"]);
+  expect(warned.join()).toContain("does not fit the contract");
+  fake.objects.push(object(10));
+  await until(() => objects.length === 2);
+  expect(fake.sessions).toHaveLength(1);
+});
+
+test("a report that the service refuses is left out and named; thousands of others arrive", async () => {
+  const { link } = start();
+  await until(() => fake.known.length);
+  for (let i = 0; i < 3_000; i++) {
+    const bad = i === 1_234 ? ({ outcome: "exploded" } as never) : { status: { n: i } };
+    link.reports.put({ collection: "applications", key: `-/-/a${i}`, uid: `u${i}` }, bad);
+  }
+  await until(() => link.reports.size === 0, 15_000);
+  expect(new Set(fake.reports.map(({ uid }) => uid)).size).toBe(2_999);
+  expect(warned.join()).toContain("the service refuses a report, which is left out");
+  expect(fake.sessions).toHaveLength(1);
+  expect(fake.breaches.length).toBeGreaterThan(0);
+  fake.breaches.length = 0;
+});
+
 test("a task under an old fence is not taken again", async () => {
   const { tasks, leases } = start();
   for (const fence of [3, 3, 2]) {

@@ -6,7 +6,7 @@ import type { IdentityStore } from "./identity.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { Log } from "./log.ts";
 import { Reports } from "./reports.ts";
-import { type Open, Session } from "./session.ts";
+import { type Facts, type Open, Session } from "./session.ts";
 import { networkEnv, tokenOf } from "./settings.ts";
 import { Transport } from "./transport.ts";
 
@@ -20,7 +20,7 @@ export interface LinkOptions {
   version: string;
   clusterUid?: string | undefined;
   clusterVersion?: string | undefined;
-  capabilities?: () => string[];
+  facts?: () => Facts;
   worker: Worker;
   leases: Leases;
   /** Leases that are gone; they are dropped from `leases` already. */
@@ -80,6 +80,10 @@ export function startLink(options: LinkOptions): Link {
     ...options,
     token: tokenOf(env),
     transport,
+    ended: (_, message) => {
+      const gone = leases.list();
+      if (gone.length) lost(gone, message);
+    },
     opened: (open) => {
       const { bearer, heartbeatMs, leaseMs, identity } = open;
       thread?.beat({ bearer, heartbeatMs, leaseMs });

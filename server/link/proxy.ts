@@ -12,6 +12,12 @@ export function proxySettings(env: NodeJS.ProcessEnv): ProxySettings {
   return { httpProxy, httpsProxy: pick("HTTPS_PROXY") || all || httpProxy, noProxy: pick("NO_PROXY") };
 }
 
+/** The proxy a request to `origin` goes through, with its credentials. */
+export function proxyFor(origin: string, env: NodeJS.ProcessEnv): string | undefined {
+  const settings = proxySettings(env);
+  return proxyOf(origin, settings) && (new URL(origin).protocol === "https:" ? settings.httpsProxy : settings.httpProxy);
+}
+
 /** `host:port` of the proxy a request to `origin` goes through, without credentials; for messages only. */
 export function proxyOf(origin: string, settings: ProxySettings): string | undefined {
   const url = new URL(origin);

@@ -1,9 +1,10 @@
 import type { Schemas } from "../../openapi/client.ts";
 import { canonical } from "../base/canonical.ts";
-import { again, done, type Outcome } from "../base/outcome.ts";
-import { type Enrolled, type EnrolOptions, enrol } from "./enrol.ts";
+import { again, done, later, type Outcome } from "../base/outcome.ts";
+import { type Ended, type Enrolled, type EnrolOptions, enrol } from "./enrol.ts";
 import { hello } from "./hello.ts";
 import { sign } from "./keys.ts";
+import { pause } from "./retry.ts";
 import type { Ask, Transport } from "./transport.ts";
 
 /** An open session; a new object each time, so that holders notice a change by identity. */
@@ -17,9 +18,17 @@ export interface Open {
   identity: Enrolled;
 }
 
-export interface SessionOptions extends EnrolOptions {
-  capabilities?: () => string[];
+const TOKEN_LOOK_MS = 2_000;
+const IN_USE_MS = 5_000;
+
+/** What a delegate says of itself when it opens a session. */
+export type Facts = Pick<Schemas["SessionRequest"], "capabilities" | "lacking" | "tags" | "type">;
+
+export interface SessionOptions extends Omit<EnrolOptions, "ended"> {
+  facts?: (() => Facts) | undefined;
   clusterVersion?: string | undefined;
+  /** The service has given this identity up, and all leases with it. */
+  ended?: (why: Ended, message: string) => void;
   opened?: (open: Open) => void;
 }
 
@@ -29,8 +38,8 @@ export class Session {
   readonly #options: SessionOptions;
   #open: Open | undefined;
   #opening: Promise<Outcome<Open>> | undefined;
-  // A nonce may also have grown old on a slow line: only a second refusal in a row is about the identity.
-  #refusals = 0;
+  /** The service is of the version before: it refuses what it does not know of a worker. */
+  #older = false;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -46,6 +55,11 @@ export class Session {
     return this.#opening;
   }
 
+  /** Whether the service takes what only newer ones know. */
+  get older(): boolean {
+    return this.#older;
+  }
+
   /** The session as it is now, without asking for one. */
   get open(): Open | undefined {
     return this.#open;
@@ -56,12 +70,25 @@ export class Session {
     if (this.#open === open) this.#open = undefined;
   }
 
+  /** Waits, or ends early when another token was put in place: somebody has just put right what was wrong. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    const before = await this.#options.token();
+    for (const end = performance.now() + ms; !signal.aborted && performance.now() < end; ) {
+      await pause(Math.min(TOKEN_LOOK_MS, end - performance.now()), signal);
+      if ((await this.#options.token()) !== before) return;
+    }
+  }
+
   /** One request within the session; a session that ended meanwhile is replaced once. */
-  async call<T>(path: string, ask: Ask): Promise<Outcome<T>> {
+  call<T>(path: string, ask: Ask): Promise<Outcome<T>> {
+    return this.send<T>("POST", path, ask);
+  }
+
+  async send<T>(method: "POST" | "PUT", path: string, ask: Ask): Promise<Outcome<T>> {
     for (let attempt = 0; ; attempt++) {
       const open = await this.current();
       if (open.kind !== "done") return open;
-      const answer = await this.transport.call<T>("POST", path, { ...ask, bearer: open.value.bearer });
+      const answer = await this.transport.call<T>(method, path, { ...ask, bearer: open.value.bearer });
       if (answer.kind === "done" || (answer.reason !== "session_expired" && answer.reason !== "unauthenticated")) return answer;
       this.expire(open.value);
       if (attempt === 1) return answer;
@@ -69,17 +96,54 @@ export class Session {
   }
 
   async #start(): Promise<Outcome<Open>> {
-    const options = this.#options;
-    const enrolled = await enrol({ ...options, refused: this.#refusals >= 2 });
-    if (enrolled.kind !== "done") {
-      // Asked again with the old identity after that: the service may have been restored from a backup.
-      if (this.#refusals >= 2) this.#refusals = 1;
-      return enrolled;
+    let first = await this.#try(undefined);
+    if (first.kind === "stop" && first.reason === "invalid_request" && !this.#older) {
+      this.#older = true;
+      first = await this.#try(undefined);
+      // It was something else: the words of the whole question count.
+      if (first.kind !== "done") this.#older = false;
     }
-    const identity = enrolled.value;
-    const { enrolment, keys } = identity;
-    const greeted = await hello(this.transport, { publicKey: enrolment.serviceKey });
+    if (first.kind === "done" || !isEnded(first.reason)) return first;
+    // Its leases went with the identity. What to do is found at once: another token, or words that say what is missing.
+    this.#options.ended?.(first.reason, first.message);
+    return this.#try(first.reason);
+  }
+
+  #facts(): Facts {
+    const { capabilities, ...more } = this.#options.facts?.() ?? {};
+    return { ...(capabilities ? { capabilities } : {}), ...(this.#older ? {} : more) };
+  }
+
+  /** Learns within the session which key the service has now, so that nothing that came in it is lost. */
+  async greet(open: Open): Promise<Outcome<void>> {
+    // What belongs to a session that has ended must not overwrite the identity that may have come after it.
+    const greeted = await this.#greet(open.identity, () => this.#open === open);
     if (greeted.kind !== "done") return greeted;
+    open.identity = greeted.value.identity;
+    return done(undefined);
+  }
+
+  /** The identity with the service's key as it is now: from here on the key before counts no more. */
+  async #greet(identity: Enrolled, keep = () => true): Promise<Outcome<{ nonce: string; identity: Enrolled }>> {
+    const greeted = await hello(this.transport, { publicKey: identity.enrolment.serviceKey });
+    if (greeted.kind !== "done") return greeted;
+    const { nonce, keyId: serviceKeyId, publicKey: serviceKey } = greeted.value;
+    if (serviceKey === identity.enrolment.serviceKey) return done({ nonce, identity });
+    const renewed = { ...identity, enrolment: { ...identity.enrolment, serviceKeyId, serviceKey } };
+    // Where it cannot be written it holds for this session, and the next one follows the same successors.
+    if (keep()) await this.#options.store.save(renewed);
+    return done({ nonce, identity: renewed });
+  }
+
+  async #try(ended: Ended | undefined): Promise<Outcome<Open>> {
+    const options = this.#options;
+    const { ended: _, ...rest } = options;
+    const enrolled = await enrol({ ...rest, ended });
+    if (enrolled.kind !== "done") return enrolled;
+    const greeted = await this.#greet(enrolled.value);
+    if (greeted.kind !== "done") return greeted;
+    const { identity } = greeted.value;
+    const { enrolment, keys } = identity;
     const fields = {
       worker: enrolment.worker,
       nonce: greeted.value.nonce,
@@ -87,15 +151,16 @@ export class Session {
       ...(options.clusterUid ? { clusterUid: options.clusterUid } : {}),
       ...(options.clusterVersion ? { clusterVersion: options.clusterVersion } : {}),
       version: options.version,
-      ...(options.capabilities ? { capabilities: options.capabilities() } : {}),
+      ...this.#facts(),
     };
     const body = { ...fields, signature: sign(keys.signSeed, `outpost/session/v1\n${canonical(fields)}`) };
     const answer = await this.transport.call<Schemas["SessionAnswer"]>("POST", "/v1/worker/session", { body });
     if (answer.kind !== "done") {
-      if (answer.reason === "worker_proof_invalid") this.#refusals++;
-      return this.#refusals === 1 && answer.kind === "stop" ? again(answer.reason, answer.message) : answer;
+      // The instance before may have crashed moments ago: then it counts as present for one lease more.
+      if (answer.reason === "worker_in_use") return later(IN_USE_MS, answer.reason, answer.message);
+      // A proof that was late or came twice, as networks deliver them: the next one is fine.
+      return answer.reason === "worker_proof_invalid" ? again(answer.reason, answer.message) : answer;
     }
-    this.#refusals = 0;
     const { session, epoch, expiresInSeconds, heartbeatSeconds, leaseSeconds, capacity } = answer.value;
     this.#open = {
       bearer: session,
@@ -111,3 +176,5 @@ export class Session {
     return done(this.#open);
   }
 }
+
+const isEnded = (reason: string): reason is Ended => reason === "worker_unknown" || reason === "worker_revoked";

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { rootCertificates } from "node:tls";
 import { EnvHttpProxyAgent, request } from "undici";
 import { again, done, type Failure, later, type Outcome, stop } from "../base/outcome.ts";
@@ -9,6 +10,9 @@ import { retryAfterMs } from "./retry.ts";
 export interface Ask {
   query?: Record<string, string>;
   body?: unknown;
+  /** Bytes instead of a JSON body; opened anew for each request. */
+  file?: { open(): Readable; size: number };
+  headers?: Record<string, string>;
   bearer?: string;
   deadlineMs?: number;
   signal?: AbortSignal;
@@ -19,6 +23,9 @@ export interface TransportOptions {
   env?: NodeJS.ProcessEnv;
   userAgent: string;
 }
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Answer = [status: number, headers: Record<string, string | undefined>, body: Readable];
 
 const DEADLINE_MS = 15_000;
 // A first exchange may bring thousands of objects; anything longer is not from the service.
@@ -53,13 +60,29 @@ export class Transport {
   }
 
   /** Sends one request; 2xx JSON is `done`, a problem's code is the failure's reason. */
-  async call<T>(method: "GET" | "POST", path: string, ask: Ask = {}): Promise<Outcome<T>> {
+  call<T>(method: Method, path: string, ask: Ask = {}): Promise<Outcome<T>> {
+    return this.#send(method, path, ask, async (status, headers, body) => this.#read<T>(status, headers, await bounded(body)));
+  }
+
+  /** As `call`, for answers that are bytes: `take` gets those of a 2xx, and should end early when there are too many. */
+  fetch<T>(path: string, ask: Ask, take: (body: Readable) => Promise<Outcome<T>>): Promise<Outcome<T>> {
+    const headers = { accept: "application/octet-stream, application/problem+json", ...ask.headers };
+    return this.#send("GET", path, { ...ask, headers }, async (status, headers, body) => {
+      const bytes = status === 200 && headers["content-type"]?.startsWith("application/octet-stream");
+      return bytes ? take(body) : this.#read<T>(status, headers, await bounded(body));
+    });
+  }
+
+  async #send<T>(method: Method, path: string, ask: Ask, read: (...answer: Answer) => Promise<Outcome<T>>): Promise<Outcome<T>> {
     const deadlineMs = ask.deadlineMs ?? DEADLINE_MS;
-    const timeout = AbortSignal.timeout(deadlineMs);
+    // A third of a lease need not be a whole number, and only those are taken.
+    const timeout = AbortSignal.timeout(Math.ceil(deadlineMs));
     const signal = ask.signal ? AbortSignal.any([ask.signal, timeout]) : timeout;
-    const headers: Record<string, string> = { accept: "application/json", "user-agent": this.#options.userAgent };
+    const headers: Record<string, string> = { accept: "application/json", "user-agent": this.#options.userAgent, ...ask.headers };
     if (ask.bearer) headers.authorization = `Bearer ${ask.bearer}`;
     if (ask.body !== undefined) headers["content-type"] = "application/json";
+    if (ask.file) Object.assign(headers, { "content-type": "application/octet-stream", "content-length": String(ask.file.size) });
+    const body = ask.file ? ask.file.open() : ask.body === undefined ? undefined : JSON.stringify(ask.body);
     try {
       const answer = await request(`${this.route.origin}${this.#prefix}${path}${ask.query ? `?${new URLSearchParams(ask.query)}` : ""}`, {
         dispatcher: this.#dispatcher(),
@@ -68,10 +91,9 @@ export class Transport {
         signal,
         headersTimeout: deadlineMs,
         bodyTimeout: deadlineMs,
-        ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
+        ...(body === undefined ? {} : { body }),
       });
-      const text = await bounded(answer.body);
-      return this.#read<T>(answer.statusCode, answer.headers as Record<string, string | undefined>, text);
+      return await read(answer.statusCode, answer.headers as Record<string, string | undefined>, answer.body);
     } catch (error) {
       if (ask.signal?.aborted) return again("Cancelled", "the request was cancelled");
       return faultOf(timeout.aborted ? new DOMException("deadline", "TimeoutError") : error, this.route);

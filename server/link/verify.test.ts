@@ -70,3 +70,10 @@ test("takes none of 1000 changed bodies", () => {
   }
   expect(accepted).toBe(0);
 });
+
+test.each([
+  ["nests deeper than can be followed", () => `{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}`],
+  ["is longer than is parsed", () => JSON.stringify("x".repeat(9 * 1024 * 1024))],
+])("refuses a body that is rightly signed and %s", (_name, body) => {
+  expect(open(signed(task, keys, body()))).toMatchObject({ kind: "stop", reason: UNSIGNED.body });
+});
