@@ -15,6 +15,24 @@ export interface AuditLine {
   request?: string | undefined;
 }
 
+/** The same as part of another statement, which has a row for each line in `source`; parameters from `$at` on are `auditValues`. */
+export const auditFrom = (source: string, at: number): string =>
+  `insert into audit (account, at, actor, address, operation, org, project, target, outcome, code, request)
+     select ${COLUMNS.map((type, i) => (i === 0 ? `$${at}::text, outpost_now()` : `$${at + i}::${type}`)).join(", ")} from ${source}`;
+const COLUMNS = ["text", "text", "text", "text", "text", "text", "text", "text", "text", "text"] as const;
+export const auditValues = (l: AuditLine): unknown[] => [
+  l.account,
+  l.actor,
+  l.address ?? null,
+  l.operation,
+  l.org,
+  l.project,
+  l.target ?? null,
+  l.outcome,
+  l.code ?? null,
+  l.request ?? null,
+];
+
 /** Adds a line: within the writer's transaction for what is accepted, by itself for what is not. */
 export async function addAudit(sql: Sql, l: AuditLine): Promise<void> {
   await sql.query(

@@ -75,10 +75,10 @@ export async function deliverToUsersOf(w: Writer, uid: string): Promise<void> {
   for (const { agent_uid } of rows) w.notify(w.account, agentTopic(agent_uid));
 }
 
-/** Puts a sync or refresh beside the object; the newest of each kind counts. */
+/** Puts what is asked for beside the object; the newest of each kind counts, and null takes one back. */
 export async function deliverAction(w: Writer, uid: string, action: Record<string, unknown>): Promise<void> {
   const rows = await w.query(
-    "update deliveries set revision = revision + 1, action = coalesce(action, '{}'::jsonb) || $3::jsonb where account = $1 and uid = $2 returning agent_uid",
+    "update deliveries set revision = revision + 1, action = jsonb_strip_nulls(coalesce(action, '{}'::jsonb) || $3::jsonb) where account = $1 and uid = $2 returning agent_uid",
     [w.account, uid, JSON.stringify(action)],
   );
   for (const { agent_uid } of rows) w.notify(w.account, agentTopic(agent_uid));
@@ -108,8 +108,21 @@ export interface Due extends Delivery {
 // An answer that got lost on the way: what was sent in this session and is not acknowledged by then is sent again.
 const RESEND_SECONDS = 10;
 
+/** What others use comes first: an application finds its project, its repository and its cluster there. */
+const ORDER = [
+  "appprojects",
+  "repositorycertificates",
+  "gnupgkeys",
+  "repositorycredentials",
+  "clusters",
+  "repositories",
+  "applicationsets",
+  "applications",
+] as const satisfies readonly DeliveredCollection[];
+const inOrder = (of: string) => `array_position(array[${ORDER.map((one) => `'${one}'`)}], ${of}collection)`;
+
 /**
- * What an agent does not have yet, repositories and clusters before the applications that use them. An object that is sent and
+ * What an agent does not have yet, in the order in which it is used. An object that is sent and
  * waits for its acknowledgement is not sent again at once, or a poll would never wait.
  */
 export async function takeDue(tx: Tx, account: string, agentUid: string, session: string, limit: number): Promise<Due[]> {
@@ -117,11 +130,11 @@ export async function takeDue(tx: Tx, account: string, agentUid: string, session
     `with due as (
        select uid from deliveries where account = $1 and agent_uid = $2 and acked_revision <> revision
          and (sent_session is distinct from $3 or sent_revision <> revision or sent_at < outpost_now() - make_interval(secs => ${RESEND_SECONDS}))
-       order by case collection when 'applications' then 1 else 0 end, org, project, id limit $4 for update skip locked),
+       order by ${inOrder("")}, org, project, id limit $4 for update skip locked),
      sent as (
        update deliveries d set sent_session = $3, sent_revision = d.revision, sent_at = outpost_now() from due where d.account = $1 and d.uid = due.uid returning d.*)
      select sent.*, o.spec from sent join objects o on o.account = $1 and o.uid = sent.uid
-     order by case sent.collection when 'applications' then 1 else 0 end, sent.org, sent.project, sent.id`,
+     order by ${inOrder("sent.")}, sent.org, sent.project, sent.id`,
     [account, agentUid, session, limit],
   );
   return rows.map((row) => ({ ...toDelivery(row), spec: row.spec }));

@@ -47,7 +47,9 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
       for (const [account, topic] of topics) wakers.wake(account, topic);
       return result as never;
     },
+    notify: (account, topic) => wakers.wake(account, topic),
     listen: (account, topic, wake) => wakers.add(account, topic, wake),
+    listenAll: (account, prefix, wake) => wakers.addAll(account, prefix, wake),
     async close() {
       await db.close();
       await unlock();
@@ -76,7 +78,9 @@ export async function dumpTemplate(migrate: (db: Database) => Promise<unknown>):
       db.transaction((inner) =>
         work({ query: async (text, params) => (await inner.query(text, params)).rows as never, notify: () => {} }),
       ) as never,
+    notify: () => {},
     listen: () => () => {},
+    listenAll: () => () => {},
     close: async () => {},
   });
   const blob = await db.dumpDataDir("gzip");

@@ -18,7 +18,7 @@ export interface Stored extends Scope {
   status: Record<string, any>;
 }
 
-const COLUMNS =
+export const COLUMNS =
   "account, collection, org, project, id, uid, generation, version, created_at, updated_at, deletion_requested_at, spec, status";
 
 export function toStored(row: Row): Stored {

@@ -20,11 +20,23 @@ export async function usersOf(sql: Sql, account: string, toUid: string): Promise
   );
 }
 
-/** Something that lives in an organisation or project: an object, a task that has not ended. */
+/** The app projects that are with the same agent as an object. */
+export async function projectsBeside(sql: Sql, account: string, uid: string): Promise<Row[]> {
+  return sql.query(
+    `select o.collection, o.org, o.project, o.id, o.spec from object_references mine
+     join object_references theirs on theirs.account = mine.account and theirs.to_uid = mine.to_uid and theirs.pointer = '/spec/agent'
+     join objects o on o.account = theirs.account and o.uid = theirs.from_uid and o.collection = 'appprojects'
+     where mine.account = $1 and mine.from_uid = $2 and mine.pointer = '/spec/agent' order by 2, 3, 4`,
+    [account, uid],
+  );
+}
+
+/** Something that lives in an organisation or project: an object, a task or run that has not ended. */
 export async function inhabitantsOf(sql: Sql, account: string, org: string, project: string): Promise<Row[]> {
   return sql.query(
     `select collection, org, project, id from objects where account = $1 and org = $2 and ($3 = '' or project = $3)
      union all select 'tasks', org, project, id from tasks where account = $1 and org = $2 and ($3 = '' or project = $3) and state in ('Queued', 'Running')
+     union all select 'runs', org, project, id from runs where account = $1 and org = $2 and ($3 = '' or project = $3) and ended_at is null
      limit 5`,
     [account, org, project],
   );

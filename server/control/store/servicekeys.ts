@@ -3,21 +3,25 @@ import type { Sql } from "./sql.ts";
 export interface ServiceKeyRow {
   id: string;
   publicKey: string;
+  /** Empty once there is a successor; the first key keeps it, because secrets are derived from it. */
   privateKey: string;
+  /** The signature of the key before over this one; empty for the first. */
+  statement: string;
 }
 
-/** The account's signing key; `make` is called when there is none, and of two replicas that start together one wins. */
-export async function serviceKey(sql: Sql, account: string, make: () => ServiceKeyRow): Promise<ServiceKeyRow> {
-  const read = async () => (await sql.query("select * from service_keys where account = $1 order by created_at limit 1", [account]))[0];
-  let row = await read();
-  if (!row) {
-    const key = make();
-    await sql.query(
-      `insert into service_keys (account, id, public_key, private_key, created_at) select $1, $2, $3, $4, outpost_now()
-       where not exists (select 1 from service_keys where account = $1)`,
-      [account, key.id, key.publicKey, key.privateKey],
-    );
-    row = await read();
-  }
-  return { id: row!.id, publicKey: row!.public_key, privateKey: row!.private_key };
+/** The service's keys, the first one first. The service has no account: its rows stand under "". */
+export async function readServiceKeys(sql: Sql): Promise<ServiceKeyRow[]> {
+  const rows = await sql.query("select * from service_keys where account = '' order by number");
+  return rows.map((r) => ({ id: r.id, publicKey: r.public_key, privateKey: r.private_key, statement: r.statement }));
+}
+
+/** Adds the key after `before` others; of two that are added at once after the same, the index refuses one. */
+export async function addServiceKey(sql: Sql, key: ServiceKeyRow, before: number): Promise<void> {
+  await sql.query(
+    `insert into service_keys (account, id, public_key, private_key, created_at, number, statement)
+     values ('', $1, $2, $3, outpost_now(), $4, $5)`,
+    [key.id, key.publicKey, key.privateKey, before, key.statement],
+  );
+  // What has a successor signs no more: nobody can take from a dump what is not kept.
+  await sql.query("update service_keys set private_key = '' where account = '' and number > 0 and number < $1", [before]);
 }

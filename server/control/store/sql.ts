@@ -16,8 +16,12 @@ export interface Database extends Sql {
   readonly kind: "embedded" | "postgres";
   /** Runs `work` in one transaction; a throw rolls it back. Repeats it when PostgreSQL asks for that. */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: { snapshot?: boolean }): Promise<T>;
+  /** Wakes the listeners of a topic, on every replica, for what a statement outside a transaction has changed. */
+  notify(account: string, topic: string): void;
   /** Calls `wake` after each commit that named the topic; the result stops that. */
   listen(account: string, topic: string, wake: () => void): () => void;
+  /** The same for all topics that begin with a prefix ending in `:`; `wake` is given the rest. */
+  listenAll(account: string, prefix: string, wake: (rest: string) => void): () => void;
   close(): Promise<void>;
 }
 

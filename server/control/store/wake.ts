@@ -1,6 +1,8 @@
 /** Listeners by account and topic; the in-process half of LISTEN/NOTIFY. */
 export class Wakers {
   readonly #listeners = new Map<string, Set<() => void>>();
+  /** Those of all topics that begin with a prefix, which ends in `:`. */
+  readonly #prefixes = new Map<string, Set<(rest: string) => void>>();
 
   add(account: string, topic: string, wake: () => void): () => void {
     const key = `${account} ${topic}`;
@@ -13,7 +15,21 @@ export class Wakers {
     };
   }
 
+  addAll(account: string, prefix: string, wake: (rest: string) => void): () => void {
+    const key = `${account} ${prefix}`;
+    const set = this.#prefixes.get(key) ?? new Set();
+    this.#prefixes.set(key, set);
+    set.add(wake);
+    return () => {
+      set.delete(wake);
+      if (set.size === 0) this.#prefixes.delete(key);
+    };
+  }
+
   wake(account: string, topic: string): void {
+    const colon = topic.indexOf(":") + 1;
+    if (colon > 0 && this.#prefixes.size > 0)
+      for (const wake of this.#prefixes.get(`${account} ${topic.slice(0, colon)}`) ?? []) wake(topic.slice(colon));
     for (const wake of this.#listeners.get(`${account} ${topic}`) ?? []) wake();
   }
 

@@ -14,6 +14,14 @@ export interface WorkerRow extends Scope {
   tokenId: string;
   version: string;
   capabilities: string[];
+  /** Kinds it cannot run, and what it lacks for each. */
+  lacking: { kind: string; why: string }[];
+  /** Its own, beside those of its delegate. */
+  tags: string[];
+  /** How it was installed. */
+  type: string | undefined;
+  /** What it has left, as it said last. */
+  headroom: { cpuPercent?: number; memoryMiB?: number; diskMiB?: number; full?: string };
   capacity: number;
   draining: boolean;
   connected: boolean;
@@ -37,6 +45,10 @@ export const toWorker = (r: Row): WorkerRow => ({
   tokenId: r.token_id,
   version: r.version,
   capabilities: r.capabilities,
+  lacking: r.lacking,
+  tags: r.tags,
+  type: r.type ?? undefined,
+  headroom: r.headroom,
   capacity: r.capacity,
   draining: r.draining,
   connected: r.connected,
@@ -87,6 +99,13 @@ export async function workersOf(sql: Sql, account: string, objectUids: readonly 
 export async function removeWorkers(sql: Sql, account: string, workers: readonly string[]): Promise<void> {
   await sql.query("delete from sessions where account = $1 and worker = any($2::text[])", [account, [...workers]]);
   await sql.query("delete from workers where account = $1 and worker = any($2::text[])", [account, [...workers]]);
+}
+
+/** Ends the sessions of all workers that enrolled with a token; gives their number. Their rows stay, so that they are told why. */
+export async function endWorkersOf(sql: Sql, account: string, tokenId: string): Promise<number> {
+  const rows = await sql.query("select worker from workers where account = $1 and token_id = $2", [account, tokenId]);
+  await sql.query("delete from sessions where account = $1 and worker = any($2::text[])", [account, rows.map((r) => r.worker)]);
+  return rows.length;
 }
 
 export async function bindCluster(sql: Sql, account: string, worker: string, clusterUid: string): Promise<void> {

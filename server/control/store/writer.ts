@@ -14,6 +14,30 @@ export interface Writer extends Tx {
 }
 
 export async function writing<T>(db: Database, account: string, work: (writer: Writer) => Promise<T>): Promise<T> {
+  return inLine(db, account, () => write(db, account, work));
+}
+
+/** The end of the line of each account's writers in this process. */
+const lines = new WeakMap<Database, Map<string, Promise<unknown>>>();
+
+/**
+ * One after the other, before a connection is taken: sixteen writers that wait for the account's lock would hold all connections of the
+ * pool, and what needs no lock, as heartbeats, would wait with them.
+ */
+async function inLine<T>(db: Database, account: string, work: () => Promise<T>): Promise<T> {
+  const line = lines.get(db) ?? new Map<string, Promise<unknown>>();
+  lines.set(db, line);
+  const before = line.get(account) ?? Promise.resolve();
+  const mine = before.then(work, work);
+  line.set(account, mine);
+  try {
+    return await mine;
+  } finally {
+    if (line.get(account) === mine) line.delete(account);
+  }
+}
+
+async function write<T>(db: Database, account: string, work: (writer: Writer) => Promise<T>): Promise<T> {
   return db.transaction(async (tx) => {
     const [row] = await tx.query<{ version: number }>("select version from accounts where account = $1 for update", [account]);
     if (!row) throw new Problem("unauthenticated", "The account does not exist.");

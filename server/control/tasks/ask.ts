@@ -9,10 +9,22 @@ import { settle } from "./settle.ts";
 /** People wait for the answer of a read task; proxies give up after 30 s. */
 const ASK_MS = 20_000;
 
-/** Something an agent is asked and answers at once; it changes nothing, so it may be tried twice. */
+/** Something an agent is asked and answers at once; it changes nothing, so it may be tried twice, unless it says `once`. */
 export interface Question {
-  kind: "repository.refs" | "repository.test" | "cluster.test" | "application.manifests" | "application.diff";
+  kind:
+    | "repository.refs"
+    | "repository.charts"
+    | "repository.test"
+    | "cluster.test"
+    | "application.manifests"
+    | "application.diff"
+    | "application.tree"
+    | "application.resource"
+    | "application.action"
+    | "application.revision"
+    | "applicationset.generate";
   params: Record<string, unknown>;
+  once?: boolean;
 }
 
 /** Asks an agent and waits for its result. */
@@ -24,17 +36,18 @@ export async function askAgent(db: Database, agent: Stored, question: Question, 
       `Agent \`${agent.id}\` is not connected${agent.status.lastSeenAt ? `; it was last seen at ${agent.status.lastSeenAt}` : ""}. Look at its log.`,
     );
   const { account, org, project } = agent;
+  const { once, ...asked } = question;
   const task = await db.transaction((tx) =>
     createTaskRow(tx, {
       account,
       org,
       project,
-      ...question,
+      ...asked,
       selectors: [],
       agentUid: agent.uid,
       timeoutSeconds: Math.ceil(waitMs / 1_000),
-      maxAttempts: 2,
-      idempotent: true,
+      maxAttempts: once ? 1 : 2,
+      idempotent: !once,
     }),
   );
   const ended = await waitForEnd(db, task, signal, waitMs);

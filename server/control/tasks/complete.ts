@@ -1,9 +1,10 @@
 import type { Schemas } from "../domain/nouns.ts";
 import { Problem } from "../domain/problem.ts";
+import type { TaskState } from "../domain/tasks.ts";
 import type { SessionRow } from "../store/sessions.ts";
-import type { Tx } from "../store/sql.ts";
+import type { Database, Tx } from "../store/sql.ts";
 import { type TaskRow, tryLockTask } from "./rows.ts";
-import { settle } from "./settle.ts";
+import { settle, settleHeld } from "./settle.ts";
 
 /** Only who holds the lease now may speak of a task: same worker, same fence, and not after the lease's end. */
 export async function lockHeld(tx: Tx, s: SessionRow, id: string, fence: number): Promise<TaskRow> {
@@ -18,20 +19,37 @@ export async function lockHeld(tx: Tx, s: SessionRow, id: string, fence: number)
 export const stale = () =>
   new Problem("stale_fence", "This worker does not hold the task's lease (any more). It must end the task and forget its result.");
 
-/** Ends a task with its worker's result. The same result under the same fence again is fine: its answer got lost. */
-export async function completeTaskRow(tx: Tx, s: SessionRow, id: string, result: Schemas["TaskResult"]): Promise<string | undefined> {
+export interface Completed {
+  kind: string;
+  state: TaskState;
+  /** Whose attempt it was; none when it never ran. */
+  worker?: string | undefined;
+}
+
+/** Ends a task with its worker's result. The same result under the same fence again is fine: its answer got lost; nothing is given then. */
+export async function completeTaskRow(
+  db: Database,
+  s: SessionRow,
+  id: string,
+  result: Schemas["TaskResult"],
+): Promise<Completed | undefined> {
   const fence = Number.isSafeInteger(result.fence) ? result.fence : -1;
-  const [before] = await tx.query(
-    "select 1 from tasks where account = $1 and id = $2 and fence = $3 and ended_by = $4 and state <> 'Running'",
-    [s.account, id, fence, s.worker],
-  );
-  if (before) return undefined;
-  const task = await lockHeld(tx, s, id, result.fence);
-  await tx.query("update tasks set ended_by = $3 where account = $1 and id = $2", [s.account, id, s.worker]);
-  return settle(
-    tx,
-    task,
-    { type: "result", outcome: result.outcome },
-    { reason: result.reason, message: result.message, outputs: result.outputs, lastLog: result.lastLog },
-  );
+  const with_ = { reason: result.reason, message: result.message, outputs: result.outputs, lastLog: result.lastLog, by: s.worker };
+  if (result.outcome === "succeeded") {
+    const held = { account: s.account, id, worker: s.worker, fence };
+    const row = await settleHeld(db, held, { state: "Succeeded" }, with_);
+    if (row) return { kind: row.kind, state: "Succeeded", worker: s.worker };
+  }
+  return db.transaction(async (tx) => {
+    const [before] = await tx.query(
+      "select 1 from tasks where account = $1 and id = $2 and fence = $3 and ended_by = $4 and state <> 'Running'",
+      [s.account, id, fence, s.worker],
+    );
+    if (before) return undefined;
+    const task = await lockHeld(tx, s, id, fence);
+    const { retryOn: on, retryDelaySeconds: delaySeconds, attempt, maxAttempts, cancelRequested } = task;
+    const retry = { on, delaySeconds, attempt, maxAttempts, cancelRequested };
+    const state = await settle(tx, task, { type: "result", outcome: result.outcome, retry }, with_);
+    return state && { kind: task.kind, state, worker: s.worker };
+  });
 }

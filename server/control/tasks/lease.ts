@@ -1,81 +1,141 @@
 import type { Schemas } from "../domain/nouns.ts";
 import type { SessionRow } from "../store/sessions.ts";
-import type { Row, Tx } from "../store/sql.ts";
+import type { Row, Sql } from "../store/sql.ts";
 
-/** A lease ends this long after its last renewal, by the database's clock. */
-export const LEASE_SECONDS = 15;
-/** Workers renew this often: two renewals may get lost. */
+/**
+ * A lease ends this long after its last renewal, by the database's clock. With the sweeper's second behind it a dead worker is noticed
+ * within 15 s.
+ */
+export const LEASE_SECONDS = 13;
+/** Workers renew this often; a renewal that gets lost is repeated at once, several times within a lease. */
 export const HEARTBEAT_SECONDS = 5;
-// An instance that lost a lease is passed over for this long, if another can take the task.
-const AVOID_SECONDS = 10;
-// An answer with a lease that got lost: the same lease is handed to the same session again, until its worker has shown that it has it.
-const REPEAT_SECONDS = 3;
+/** An instance that lost or failed a task is passed over for this long, if another can take it. */
+export const AVOID_SECONDS = 10;
+/** An answer with a lease that got lost: the same lease is handed to the same session again, until its worker has shown that it has it. */
+export const REPEAT_SECONDS = 3;
 
 export type WorkerTask = Schemas["WorkerTask"];
 
-/**
- * Leases queued tasks to a session, oldest first.
- *
- * SKIP LOCKED lets any number of pollers take different tasks without waiting for each other. The alternatives: an advisory lock
- * on the queue makes pollers wait in line; `update … where state = 'Queued' limit` without locks hands one task to two workers,
- * of which one fails and polls again. A delegate takes tasks of its own scope and the scopes below it, whose selectors are all
- * among its tags, and whose kind it is able to run; an agent takes those addressed to it.
- */
-export async function leaseTasks(tx: Tx, s: SessionRow, tags: readonly string[], free: number): Promise<WorkerTask[]> {
-  const again = await repeatLeases(tx, s);
-  const room = free - again.length;
-  if (room <= 0) return again;
-  const instance = instanceOf(s);
-  const rows = await tx.query(
-    `with next as (
-       select id from tasks where account = $1 and state = 'Queued'
-         and case when $2 = 'agent' then agent_uid = $3
-             else agent_uid is null and ($4 = '' or org = $4) and ($5 = '' or project = $5) and selectors <@ $6::text[] and kind = any($7::text[]) end
-         and not (avoid_worker is not null and avoid_worker = $8 and avoid_until > outpost_now())
-       order by created_at, id limit $9 for update skip locked),
-     leased as (
-       update tasks t set state = 'Running', reason = null, message = null, fence = fence + 1, attempt = attempt + 1,
-         lease_worker = $10, lease_instance = $8, lease_session = $11, lease_confirmed = false,
-         lease_expires_at = outpost_now() + make_interval(secs => ${LEASE_SECONDS}),
-         deadline_at = outpost_now() + make_interval(secs => t.timeout_seconds), started_at = coalesce(started_at, outpost_now()),
-         avoid_worker = null, avoid_until = null, log_base = log_last, log_final = null
-       from next where t.account = $1 and t.id = next.id returning t.*),
-     tried as (
-       insert into attempts (account, task, number, worker, started_at) select account, id, attempt, $12, outpost_now() from leased)
-     select * from leased order by created_at, id`,
-    [
-      s.account,
-      s.kind,
-      s.objectUid,
-      s.org,
-      s.project,
-      [...tags],
-      s.capabilities,
-      instance,
-      room,
-      s.worker,
-      s.session,
-      `${s.id}/${s.sessionInstance}`,
-    ],
-  );
-  for (const row of rows) tx.notify(s.account, `task:${row.id}`);
-  return [...again, ...rows.map((row) => toWorkerTask(s, row))];
+/** Who is given a task: a worker's session, and the version of its delegate that it was chosen by. */
+export interface Lessee {
+  session: SessionRow;
+  objectVersion: number;
 }
 
 /** One name for an instance of a worker: replicas of an agent share the worker, replicas of a delegate do not. */
 export const instanceOf = (s: SessionRow) => `${s.worker}/${s.sessionInstance}`;
 
-async function repeatLeases(tx: Tx, s: SessionRow): Promise<WorkerTask[]> {
-  const rows = await tx.query(
-    `select t.* from tasks t join attempts a on a.account = t.account and a.task = t.id and a.number = t.attempt
-     where t.account = $1 and t.lease_worker = $2 and t.state = 'Running' and t.lease_session = $3 and not t.lease_confirmed
-       and t.lease_expires_at > outpost_now() and a.started_at < outpost_now() - make_interval(secs => ${REPEAT_SECONDS})`,
+const GRANT = `update tasks t set state = 'Running', reason = null, message = null, fence = fence + 1, attempt = attempt + 1,
+     lease_worker = w.worker, lease_instance = w.instance, lease_session = w.session, lease_confirmed = false,
+     lease_expires_at = c.n + interval '${LEASE_SECONDS} seconds', deadline_at = c.n + make_interval(secs => t.timeout_seconds),
+     started_at = coalesce(started_at, c.n), attempt_worker = w.label, attempt_started_at = c.n,
+     avoid_worker = null, avoid_until = null, log_base = log_last, log_final = null`;
+const COLUMNS = "t.id, t.kind, t.params, t.fence, t.attempt, t.timeout_seconds, t.account, t.org, t.project, t.shape, w.who";
+const now = "c as materialized (select outpost_now() n)";
+// Only a session that is open, of a worker that is not leaving, chosen by what its delegate says now. So nothing is leased to who was
+// revoked, drained or paused a moment ago.
+const lessees = (at: number) => `w as (
+       select l.* from unnest($${at}::text[], $${at + 1}::text[], $${at + 2}::text[], $${at + 3}::text[], $${at + 4}::bigint[]) with ordinality
+         l(worker, instance, session, label, version, who), c
+       where exists (select 1 from sessions s join workers k on k.account = s.account and k.worker = s.worker
+         join objects o on o.account = k.account and o.uid = k.object_uid
+         where s.account = $1 and s.hash = l.session and s.expires_at > c.n and not k.draining and o.version = l.version))`;
+
+const valuesOf = (to: readonly Lessee[]): unknown[] => [
+  to.map(({ session: s }) => s.worker),
+  to.map(({ session: s }) => instanceOf(s)),
+  to.map(({ session: s }) => s.session),
+  to.map(({ session: s }) => `${s.id}/${s.sessionInstance}`),
+  to.map(({ objectVersion }) => objectVersion),
+];
+
+/** Places for tasks of a shape: the n-th waiting task goes to the n-th of `takers`, indexes into the lessees. */
+export interface Places {
+  shape: string;
+  takers: readonly number[];
+}
+
+/**
+ * Leases the oldest waiting tasks of some shapes, in one statement for any number of tasks and workers.
+ *
+ * SKIP LOCKED lets replicas take different tasks without waiting for each other. The alternatives: an advisory lock on the queue makes
+ * them wait in line; an update without locks hands one task to two of them, of which one fails and asks again. A task that one of the
+ * takers lost or failed lately is left for `leaseAvoided`.
+ */
+export async function leasePlaces(sql: Sql, account: string, to: readonly Lessee[], places: readonly Places[]): Promise<Row[]> {
+  const slots = places.flatMap((p) => p.takers.map((taker, i) => ({ shape: p.shape, k: i + 1, who: taker + 1 })));
+  return sql.query(
+    `with ${now}, ${lessees(7)},
+       slot as (select * from unnest($4::text[], $5::int[], $6::int[]) slot(shape, k, who)),
+       next as (
+         select q.shape, f.id, row_number() over (partition by q.shape order by f.queued_at, f.id) k
+         from unnest($2::text[], $3::int[]) q(shape, most), c, lateral (
+           select t.id, t.queued_at from tasks t where t.account = $1 and t.shape = q.shape and t.state = 'Queued' and t.agent_uid is null
+             and t.queued_at <= c.n and (t.avoid_until is null or t.avoid_until <= c.n or t.avoid_worker <> all ($8::text[]))
+           order by t.queued_at, t.id limit q.most for update skip locked) f)
+     ${GRANT} from next join slot on slot.shape = next.shape and slot.k = next.k join w on w.who = slot.who, c
+     where t.account = $1 and t.id = next.id returning ${COLUMNS}`,
+    [
+      account,
+      places.map((p) => p.shape),
+      places.map((p) => p.takers.length),
+      slots.map((s) => s.shape),
+      slots.map((s) => s.k),
+      slots.map((s) => s.who),
+      ...valuesOf(to),
+    ],
+  );
+}
+
+/** Leases tasks that somebody lost or failed lately to others, one by one: `choose` gives the index of who takes it. */
+export async function leaseAvoided(
+  sql: Sql,
+  account: string,
+  to: readonly Lessee[],
+  shapes: readonly string[],
+  choose: (task: { shape: string; avoid: string }) => number | undefined,
+): Promise<Row[]> {
+  const found = await sql.query(
+    `select id, shape, avoid_worker from tasks where account = $1 and shape = any($2::text[]) and state = 'Queued' and agent_uid is null
+       and queued_at <= outpost_now() and avoid_until > outpost_now() order by queued_at, id limit 50`,
+    [account, [...shapes]],
+  );
+  const pairs = found.flatMap((r) => {
+    const who = choose({ shape: r.shape, avoid: r.avoid_worker });
+    return who === undefined ? [] : [{ id: r.id as string, who: who + 1 }];
+  });
+  if (pairs.length === 0) return [];
+  return sql.query(
+    `with ${now}, ${lessees(4)},
+       pair as (select * from unnest($2::text[], $3::int[]) p(id, who)),
+       next as (select t.id, p.who from tasks t join pair p on p.id = t.id where t.account = $1 and t.state = 'Queued' for update of t skip locked)
+     ${GRANT} from next join w on w.who = next.who, c where t.account = $1 and t.id = next.id returning ${COLUMNS}`,
+    [account, pairs.map((p) => p.id), pairs.map((p) => p.who), ...valuesOf(to)],
+  );
+}
+
+/** Questions to an agent, oldest first. */
+export async function leaseQuestions(sql: Sql, s: SessionRow, most: number): Promise<WorkerTask[]> {
+  const rows = await sql.query(
+    `with ${now}, w as (select $3::text worker, $4::text instance, $5::text session, $6::text label, 1 who),
+       next as (select t.id from tasks t where t.account = $1 and t.agent_uid = $2 and t.state = 'Queued' order by t.queued_at, t.id limit $7 for update skip locked)
+     ${GRANT} from next, w, c where t.account = $1 and t.id = next.id returning ${COLUMNS}`,
+    [s.account, s.objectUid, s.worker, instanceOf(s), s.session, `${s.id}/${s.sessionInstance}`, most],
+  );
+  return rows.map((row) => toWorkerTask(s, row));
+}
+
+/** Leases whose answer got lost. */
+export async function repeatLeases(sql: Sql, s: SessionRow): Promise<WorkerTask[]> {
+  const rows = await sql.query(
+    `select t.* from tasks t where t.account = $1 and t.lease_worker = $2 and t.state = 'Running' and t.lease_session = $3 and not t.lease_confirmed
+       and t.lease_expires_at > outpost_now() and t.attempt_started_at < outpost_now() - interval '${REPEAT_SECONDS} seconds'`,
     [s.account, s.worker, s.session],
   );
   return rows.map((row) => toWorkerTask(s, row));
 }
 
-function toWorkerTask(s: SessionRow, row: Row): WorkerTask {
+export function toWorkerTask(s: SessionRow, row: Row): WorkerTask {
   return {
     worker: s.worker,
     task: row.id,
@@ -84,13 +144,14 @@ function toWorkerTask(s: SessionRow, row: Row): WorkerTask {
     fence: Number(row.fence),
     attempt: row.attempt,
     timeoutSeconds: row.timeout_seconds,
+    scope: { account: row.account, ...(row.org ? { org: row.org } : {}), ...(row.project ? { project: row.project } : {}) },
   };
 }
 
 /** Renews the leases a worker says it has; the rest of them it has lost and must end. */
-export async function renewLeases(tx: Tx, s: SessionRow, leases: readonly { task: string; fence: number }[]): Promise<string[]> {
+export async function renewLeases(sql: Sql, s: SessionRow, leases: readonly { task: string; fence: number }[]): Promise<string[]> {
   const sane = leases.filter((l) => Number.isSafeInteger(l.fence));
-  const rows = await tx.query(
+  const rows = await sql.query(
     `update tasks t set lease_expires_at = outpost_now() + make_interval(secs => ${LEASE_SECONDS}), lease_confirmed = true
      from unnest($3::text[], $4::bigint[]) l(id, fence)
      where t.account = $1 and t.id = l.id and t.fence = l.fence and t.state = 'Running' and t.lease_worker = $2 and t.lease_expires_at > outpost_now()
@@ -102,14 +163,11 @@ export async function renewLeases(tx: Tx, s: SessionRow, leases: readonly { task
 }
 
 /** The worker's running tasks that somebody has cancelled. */
-export async function cancelledOf(tx: Tx, s: SessionRow): Promise<string[]> {
+export async function cancelledOf(sql: Sql, s: SessionRow): Promise<string[]> {
   return (
-    await tx.query(
+    await sql.query(
       "select id from tasks where account = $1 and lease_worker = $2 and state = 'Running' and cancel_requested_at is not null order by id",
       [s.account, s.worker],
     )
   ).map((r) => r.id);
 }
-
-/** Remembers who lost a task, so that another gets the first chance. */
-export const AVOID = { seconds: AVOID_SECONDS };

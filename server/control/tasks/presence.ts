@@ -1,11 +1,56 @@
 import { canonical } from "../../base/canonical.ts";
 import { type Stored, tryFindByUid, updateObject } from "../store/objects.ts";
+import { type SessionRow, touchWorkers } from "../store/sessions.ts";
 import type { Database } from "../store/sql.ts";
 import type { WorkerRow } from "../store/workers.ts";
 import { type Writer, writing } from "../store/writer.ts";
 
 /** Agents beat every 5 s and poll; three silent beats mean away. */
 export const AWAY_SECONDS = 15;
+
+/** Contacts are written down together, so often: little beside the 15 s after which a silent worker counts as away. */
+const WRITE_MS = 500;
+
+/**
+ * Who was heard of. Thousands of workers that beat every 5 s would be hundreds of commits a second, each of them waiting for the disk;
+ * written together they are two. What a replica that is killed had not written is half a second of a worker's silence.
+ */
+export class Contacts {
+  readonly #db: Database;
+  readonly #failed: (error: unknown) => void;
+  #seen = new Map<string, SessionRow>();
+  #writing: Promise<void> | undefined;
+
+  constructor(db: Database, failed: (error: unknown) => void) {
+    this.#db = db;
+    this.#failed = failed;
+  }
+
+  add(session: SessionRow): void {
+    if (!session.quiet) return;
+    this.#seen.set(session.session, session);
+    this.#writing ??= this.#write();
+  }
+
+  /** Everything added is written. */
+  async flush(): Promise<void> {
+    while (this.#writing) await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, WRITE_MS));
+    const seen = this.#seen;
+    this.#seen = new Map();
+    const accounts = new Set([...seen.values()].map((s) => s.account));
+    for (const account of accounts)
+      await touchWorkers(
+        this.#db,
+        account,
+        [...seen.values()].filter((s) => s.account === account),
+      ).catch(this.#failed);
+    this.#writing = this.#seen.size > 0 ? this.#write() : undefined;
+  }
+}
 
 /** Marks a worker as connected, and its agent or delegate with it; an event only when that is news. */
 export async function setConnected(

@@ -1,6 +1,7 @@
 import type { Schemas } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { TaskState } from "../domain/tasks.ts";
+import type { ArtifactRow } from "../store/artifacts.ts";
 import type { Row, Sql } from "../store/sql.ts";
 
 type Task = Schemas["Task"];
@@ -15,6 +16,23 @@ export interface TaskRow extends Scope {
   timeoutSeconds: number;
   maxAttempts: number;
   idempotent: boolean;
+  name: string | undefined;
+  queueTimeoutSeconds: number;
+  retryOn: string[];
+  retryDelaySeconds: number;
+  queuedAt: Date;
+  requestedBy: string | undefined;
+  retryOf: string | undefined;
+  run: string | undefined;
+  step: string | undefined;
+  shape: string;
+  /** The replica that lost or failed it last, passed over until then. */
+  avoid: { instance: string; until: Date } | undefined;
+  /** `id/instance` of the worker of the newest attempt, and when it began. */
+  attemptWorker: string | undefined;
+  attemptStartedAt: Date | undefined;
+  /** The attempts that have ended. */
+  tries: Task["attempts"];
   state: TaskState;
   reason: string | undefined;
   message: string | undefined;
@@ -46,6 +64,20 @@ export function toTask(r: Row): TaskRow {
     timeoutSeconds: r.timeout_seconds,
     maxAttempts: r.max_attempts,
     idempotent: r.idempotent,
+    name: r.name ?? undefined,
+    queueTimeoutSeconds: r.queue_timeout_seconds,
+    retryOn: r.retry_on,
+    retryDelaySeconds: r.retry_delay_seconds,
+    queuedAt: r.queued_at,
+    requestedBy: r.requested_by ?? undefined,
+    retryOf: r.retry_of ?? undefined,
+    run: r.run ?? undefined,
+    step: r.step ?? undefined,
+    shape: r.shape,
+    avoid: r.avoid_worker && r.avoid_until ? { instance: r.avoid_worker, until: r.avoid_until } : undefined,
+    attemptWorker: r.attempt_worker ?? undefined,
+    attemptStartedAt: r.attempt_started_at ?? undefined,
+    tries: r.tries,
     state: r.state,
     reason: r.reason ?? undefined,
     message: r.message ?? undefined,
@@ -76,27 +108,29 @@ export async function tryFindTask(sql: Sql, account: string, id: string): Promis
   return rows[0] && toTask(rows[0]);
 }
 
-export async function attemptsOf(sql: Sql, account: string, tasks: readonly string[]): Promise<Map<string, Task["attempts"]>> {
-  const rows = await sql.query("select * from attempts where account = $1 and task = any($2::text[]) order by task, number", [
-    account,
-    [...tasks],
-  ]);
-  const found = new Map<string, Task["attempts"]>();
-  for (const r of rows) {
-    const attempt = {
-      number: r.number,
-      worker: r.worker,
-      startedAt: r.started_at.toISOString(),
-      ...(r.ended_at ? { endedAt: r.ended_at.toISOString() } : {}),
-      ...(r.reason ? { reason: r.reason } : {}),
-    };
-    found.set(r.task, [...(found.get(r.task) ?? []), attempt]);
-  }
-  return found;
+/** What became of each attempt; the newest one is in the row itself while it runs. */
+export function attemptsOf(t: TaskRow): Task["attempts"] {
+  const iso = (at: string) => new Date(at).toISOString();
+  const ended = t.tries.map((a) => ({ ...a, startedAt: iso(a.startedAt), ...(a.endedAt ? { endedAt: iso(a.endedAt) } : {}) }));
+  if (t.state !== "Running" || !t.attemptStartedAt) return ended;
+  return [...ended, { number: t.attempt, worker: t.attemptWorker ?? "", startedAt: t.attemptStartedAt.toISOString() }];
 }
 
+export const viewArtifact = ({ name, size, sha256, createdAt }: ArtifactRow): Schemas["TaskArtifact"] => ({
+  name,
+  size,
+  sha256,
+  createdAt: createdAt.toISOString(),
+});
+
 /** The task on the wire. */
-export function viewTask(t: TaskRow, attempts: Task["attempts"], explanation?: Task["explanation"]): Task {
+export function viewTask(
+  t: TaskRow,
+  more: { artifacts?: readonly ArtifactRow[] | undefined; explanation?: Task["explanation"] } = {},
+  now = new Date(),
+): Task {
+  const { artifacts, explanation } = more;
+  const waits = t.state === "Queued" && t.queuedAt > now;
   return {
     id: t.id,
     ...(t.org ? { org: t.org } : {}),
@@ -107,11 +141,21 @@ export function viewTask(t: TaskRow, attempts: Task["attempts"], explanation?: T
     timeoutSeconds: t.timeoutSeconds,
     maxAttempts: t.maxAttempts,
     idempotent: t.idempotent,
+    ...(t.name ? { name: t.name } : {}),
+    queueTimeoutSeconds: t.queueTimeoutSeconds,
+    retryOn: t.retryOn,
+    retryDelaySeconds: t.retryDelaySeconds,
+    ...(waits ? { notBefore: t.queuedAt.toISOString() } : {}),
+    ...(t.requestedBy ? { requestedBy: t.requestedBy } : {}),
+    ...(t.retryOf ? { retryOf: t.retryOf } : {}),
+    ...(t.run ? { run: t.run } : {}),
+    ...(t.step ? { step: t.step } : {}),
+    ...(artifacts?.length ? { artifacts: artifacts.map(viewArtifact) } : {}),
     state: t.state,
     ...(t.reason ? { reason: t.reason } : {}),
     ...(t.message ? { message: t.message } : {}),
     ...(t.outputs ? { outputs: t.outputs } : {}),
-    attempts,
+    attempts: attemptsOf(t),
     ...(explanation ? { explanation } : {}),
     createdAt: t.createdAt.toISOString(),
     ...(t.startedAt ? { startedAt: t.startedAt.toISOString() } : {}),

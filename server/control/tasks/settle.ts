@@ -1,7 +1,7 @@
-import { ENDED, type TaskEvent, transition } from "../domain/tasks.ts";
-import { agentTopic } from "../store/deliveries.ts";
-import type { Tx } from "../store/sql.ts";
-import { AVOID } from "./lease.ts";
+import { ENDED, type TaskEvent, type TaskState, type Transition, transition } from "../domain/tasks.ts";
+import type { Row, Tx } from "../store/sql.ts";
+import { announce } from "./create.ts";
+import { AVOID_SECONDS } from "./lease.ts";
 import type { TaskRow } from "./rows.ts";
 
 export interface Settled {
@@ -9,50 +9,73 @@ export interface Settled {
   message?: string | undefined;
   outputs?: Record<string, unknown> | undefined;
   lastLog?: number | undefined;
+  /** The worker whose word it is. */
+  by?: string | undefined;
 }
 
 /**
- * Applies an event to a task whose row is locked, and gives its new state; undefined when the event does not apply. The only
- * place that writes a task's state after it was leased.
+ * Applies an event to a task whose row is locked, and gives its new state; undefined when the event does not apply. It and
+ * `settleHeld` below are all that writes a task's state after it was leased.
  */
-export async function settle(tx: Tx, task: TaskRow, event: TaskEvent, with_: Settled = {}): Promise<TaskRow["state"] | undefined> {
+export async function settle(tx: Tx, task: TaskRow, event: TaskEvent, with_: Settled = {}): Promise<TaskState | undefined> {
   const next = transition(task.state, event);
   if (!next) return undefined;
-  const ended = ENDED.includes(next.state);
-  const reason = with_.reason ?? next.reason ?? null;
-  const message = with_.message ?? next.message ?? null;
-  await tx.query(
-    `update tasks set state = $3, reason = $4, message = $5, outputs = coalesce($6::jsonb, outputs), log_final = coalesce($7, log_final),
-       ended_at = case when $8 then outpost_now() end,
-       cancel_requested_at = case when $9 then coalesce(cancel_requested_at, outpost_now()) else cancel_requested_at end
-     where account = $1 and id = $2`,
-    [
-      task.account,
-      task.id,
-      next.state,
-      reason,
-      message,
-      with_.outputs ? JSON.stringify(with_.outputs) : null,
-      with_.lastLog === undefined ? null : task.logBase + with_.lastLog,
-      ended,
-      event.type === "cancel",
-    ],
-  );
-  if (next.state !== "Running") {
-    await tx.query(
-      "update attempts set ended_at = outpost_now(), reason = $4 where account = $1 and task = $2 and number = $3 and ended_at is null",
-      [task.account, task.id, task.attempt, reason],
-    );
-    // The fence stays: whoever had the lease still carries this number, and the next lease is one higher.
-    await tx.query(
-      `update tasks set lease_worker = null, lease_instance = null, lease_session = null, lease_expires_at = null, deadline_at = null,
-         avoid_worker = case when $3 then lease_instance end, avoid_until = case when $3 then outpost_now() + make_interval(secs => ${AVOID.seconds}) end
-       where account = $1 and id = $2`,
-      [task.account, task.id, next.state === "Queued"],
-    );
-  }
-  tx.notify(task.account, `task:${task.id}`);
-  if (next.state === "Queued") tx.notify(task.account, task.agentUid ? agentTopic(task.agentUid) : "tasks");
+  await tx.query(statement(""), values(task, next, with_, event.type === "cancel"));
+  tell(tx, task, next.state);
   if (event.type === "cancel" && task.leaseWorker) tx.notify(task.account, `worker:${task.leaseWorker}`);
   return next.state;
+}
+
+/**
+ * Ends a task for the worker that holds its lease, in one statement and without looking at the row first: the way of nearly every
+ * task, and half of what a task costs. Undefined when this worker does not hold the lease.
+ */
+export async function settleHeld(
+  on: Tx,
+  held: { account: string; id: string; worker: string; fence: number },
+  next: Transition,
+  with_: Settled,
+): Promise<Row | undefined> {
+  const guard = "and state = 'Running' and fence = $13 and lease_worker = $14 and lease_expires_at > c.n returning kind, run";
+  const [row] = await on.query(statement(guard), [...values(held, next, with_, false), held.fence, held.worker]);
+  if (row) tell(on, { account: held.account, id: held.id, run: row.run ?? undefined, agentUid: undefined, shape: "" }, next.state);
+  return row;
+}
+
+function tell(on: Tx, task: Pick<TaskRow, "account" | "id" | "run" | "agentUid" | "shape">, state: TaskState): void {
+  on.notify(task.account, `task:${task.id}`);
+  if (task.run) on.notify(task.account, "runs");
+  if (state === "Queued") announce(on, task);
+}
+
+// The clock is read once: it is a function, and reading it costs about as much as the row. The fence stays: whoever had the lease still carries this number, and the next lease is one higher.
+const statement = (guard: string) =>
+  `update tasks set state = $3, reason = $4, message = $5, outputs = coalesce($6::jsonb, outputs), log_final = coalesce(log_base + $7::bigint, log_final),
+     ended_at = case when $8 then c.n end, ended_by = coalesce($10, ended_by),
+     cancel_requested_at = case when $9 then coalesce(cancel_requested_at, c.n) else cancel_requested_at end,
+     tries = case when $11 and state = 'Running' then tries || jsonb_strip_nulls(jsonb_build_object('number', attempt, 'worker', attempt_worker,
+       'startedAt', attempt_started_at, 'endedAt', c.n, 'reason', $4::text)) else tries end,
+     queued_at = case when $3 = 'Queued' then c.n + make_interval(secs => $12) else queued_at end,
+     avoid_worker = case when $3 = 'Queued' then lease_instance end,
+     avoid_until = case when $3 = 'Queued' then c.n + make_interval(secs => $12 + ${AVOID_SECONDS}) end,
+     lease_worker = case when not $11 then lease_worker end, lease_instance = case when not $11 then lease_instance end,
+     lease_session = case when not $11 then lease_session end, lease_expires_at = case when not $11 then lease_expires_at end,
+     deadline_at = case when not $11 then deadline_at end
+   from (select outpost_now() n) c where account = $1 and id = $2 ${guard}`;
+
+function values(task: { account: string; id: string }, next: Transition, with_: Settled, cancel: boolean): unknown[] {
+  return [
+    task.account,
+    task.id,
+    next.state,
+    with_.reason ?? next.reason ?? null,
+    with_.message ?? next.message ?? null,
+    with_.outputs ? JSON.stringify(with_.outputs) : null,
+    with_.lastLog ?? null,
+    ENDED.includes(next.state),
+    cancel,
+    with_.by ?? null,
+    next.state !== "Running",
+    next.delaySeconds ?? 0,
+  ];
 }

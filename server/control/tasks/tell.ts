@@ -1,0 +1,52 @@
+import type { Database } from "../store/sql.ts";
+import { createTaskRow } from "./create.ts";
+
+export const CHANGED = "repository.changed";
+/** The agent only writes it down. */
+const TIMEOUT_SECONDS = 20;
+/** By then the agent has found out by itself. */
+const STALE = "interval '10 minutes'";
+
+export interface Changed {
+  urls: readonly string[];
+  refs?: readonly string[];
+  revision?: string;
+}
+
+/**
+ * Tells agents that repositories have changed, and does not wait for them. What waits to be told already is not told twice: the agent
+ * will look after it has heard, so it sees what is new now. Gives how many were told.
+ */
+export async function tellAgents(db: Database, account: string, agents: readonly string[], changed: Changed): Promise<number> {
+  if (agents.length === 0) return 0;
+  return db.transaction(async (tx) => {
+    const rows = await tx.query(
+      `select uid, org, project from objects where account = $1 and collection = 'agents' and uid = any($2::text[]) and status->>'enrolledAt' is not null`,
+      [account, [...agents]],
+    );
+    for (const { uid, org, project } of rows) {
+      const waiting = "account = $1 and agent_uid = $2 and state = 'Queued' and kind = $3";
+      await tx.query(`delete from tasks where ${waiting} and created_at < outpost_now() - ${STALE}`, [account, uid, CHANGED]);
+      const same = await tx.query(`select 1 from tasks where ${waiting} and params->'urls' = $4::jsonb limit 1`, [
+        account,
+        uid,
+        CHANGED,
+        JSON.stringify(changed.urls),
+      ]);
+      if (same.length > 0) continue;
+      await createTaskRow(tx, {
+        account,
+        org,
+        project,
+        kind: CHANGED,
+        params: { ...changed },
+        selectors: [],
+        agentUid: uid,
+        timeoutSeconds: TIMEOUT_SECONDS,
+        maxAttempts: 2,
+        idempotent: true,
+      });
+    }
+    return rows.length;
+  });
+}
