@@ -40,5 +40,5 @@ function errorOf(error: unknown): Record<string, unknown> {
 
 /** Our own credentials and the password of a database address, wherever they stand in a text. */
 export function redact(text: string): string {
-  return text.replace(/\b(opk|ows|ot1)_[A-Za-z0-9_-]{8,}/g, "$1_[secret]").replace(/(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g, "$1[secret]@");
+  return text.replace(/\b(opk|ows|ot1|ott)_[A-Za-z0-9_-]{8,}/g, "$1_[secret]").replace(/(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g, "$1[secret]@");
 }

@@ -8,11 +8,16 @@ import { createApp } from "./api/app.ts";
 import { makeMetrics } from "./api/metrics.ts";
 import type { Services } from "./api/services.ts";
 import { trackIdle } from "./api/sockets.ts";
+import { Webhooks } from "./api/webhooks/door.ts";
 import { makeLogger, redact } from "./log.ts";
+import { startRunner } from "./runner.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import type { Database } from "./store/sql.ts";
 import { openStore } from "./store/store.ts";
 import { startSweeper } from "./sweeper.ts";
+import { Bounds } from "./tasks/bounds.ts";
+import { Desks } from "./tasks/desk.ts";
+import { Contacts } from "./tasks/presence.ts";
 
 const VERSION = "0.1.0";
 /** Requests in work may finish for this long after the signal. */
@@ -56,15 +61,27 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       publicUrl: settings.publicUrl,
       stopping: stopping.signal,
       version: VERSION,
+      desks: new Desks(store, (err) => log.warn({ err }, "tasks could not be given out; the next look repeats it")),
+      contacts: new Contacts(store, (err) => log.warn({ err }, "contacts of workers could not be written down")),
+      bounds: new Bounds(settings.limits),
+      webhooks: new Webhooks(store, log),
+      limits: settings.limits,
     };
     const server = createApp(services, { validateResponses: settings.validateResponses });
     const closeIdle = trackIdle(server);
     const url = await listen(server, settings);
-    const stopSweeper = startSweeper(services);
+    const clockwork = [
+      startSweeper(services),
+      await startRunner(services),
+      async () => services.signer.close(),
+      () => services.desks.close(),
+      () => services.contacts.flush(),
+      () => services.webhooks.close(),
+    ];
     if (first.path) log.info({ path: first.path }, "made the administrator's key; sign in with: outpost login");
     log.info({ url, store: store.kind }, "the service is ready");
     let stopped: Promise<void> | undefined;
-    return { url, services, stop: () => (stopped ??= shutDown(server, closeIdle, stopping, stopSweeper, store, log)) };
+    return { url, services, stop: () => (stopped ??= shutDown(server, closeIdle, stopping, clockwork, store, log)) };
   } catch (error) {
     await store.close();
     throw error;
@@ -106,7 +123,7 @@ async function shutDown(
   server: Server,
   closeIdle: () => void,
   stopping: AbortController,
-  stopSweeper: () => Promise<void>,
+  clockwork: readonly (() => Promise<void>)[],
   store: Database,
   log: Services["log"],
 ): Promise<void> {
@@ -119,7 +136,7 @@ async function shutDown(
   await closed;
   clearInterval(idle);
   clearTimeout(force);
-  await stopSweeper();
+  await Promise.all(clockwork.map((stop) => stop()));
   await store.close();
   log.info("stopped");
 }

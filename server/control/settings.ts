@@ -1,5 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { tryParseDuration } from "../base/duration.ts";
+import type { Limits } from "./domain/limits.ts";
 
 /** The service's settings, all from the environment. */
 export interface Settings {
@@ -12,6 +14,7 @@ export interface Settings {
   template: string | undefined;
   logLevel: string;
   validateResponses: boolean;
+  limits: Limits;
 }
 
 /** A setting that cannot be used; its message says what to do. */
@@ -35,7 +38,27 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     template: env.OUTPOST_STORE_TEMPLATE || undefined,
     logLevel,
     validateResponses: env.OUTPOST_VALIDATE_RESPONSES === "true",
+    limits: readLimits(env),
   };
+}
+
+export function readLimits(env: NodeJS.ProcessEnv): Limits {
+  const retention = env.OUTPOST_TASK_RETENTION || "30d";
+  const retentionMs = tryParseDuration(retention);
+  if (retentionMs === undefined || retentionMs < 60_000)
+    throw new SettingsError("OUTPOST_TASK_RETENTION must be a duration of a minute or more, as 30d");
+  return {
+    queueScope: readCount(env, "OUTPOST_QUEUE_MAX", 10_000),
+    queueAccount: readCount(env, "OUTPOST_QUEUE_MAX_ACCOUNT", 100_000),
+    artifactBytes: readCount(env, "OUTPOST_ARTIFACT_MAX_MIB", 10_240) * 1024 * 1024,
+    retentionSeconds: Math.floor(retentionMs / 1_000),
+  };
+}
+
+function readCount(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {
+  const text = env[name] || String(otherwise);
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new SettingsError(`${name} must be a whole number above 0`);
+  return Number(text);
 }
 
 /** `host:port`, `[v6]:port`, `:port` (every address) or a port alone (loopback). */

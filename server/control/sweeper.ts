@@ -1,10 +1,17 @@
 import type { Services } from "./api/services.ts";
+import { countEnd } from "./api/worker/task.ts";
+import { moveRuns } from "./runner.ts";
+import { trimArtifacts } from "./store/artifacts.ts";
 import { trimEvents } from "./store/events.ts";
 import { markAway } from "./tasks/presence.ts";
-import { sweepTasks } from "./tasks/sweep.ts";
+import { sweepQueue, sweepTasks } from "./tasks/sweep.ts";
 
 const TICK_MS = 1_000;
 const TRIM_EVERY_TICKS = 60;
+/** Tasks that waited for too long are looked for among all that wait: 100 ms with 100,000 of them. */
+const QUEUE_EVERY_TICKS = 3;
+/** Ended tasks go in portions, so that no statement holds many rows for long. */
+const TRIM_TASKS = 5_000;
 /** A watcher that was away for less than an hour, or has missed fewer than 10,000 events, resumes. */
 const KEEP_EVENTS = { seconds: 3_600, count: 10_000 };
 
@@ -17,7 +24,7 @@ export function startSweeper(s: Services): () => Promise<void> {
   const next = () => {
     if (stopped) return;
     timer = setTimeout(() => {
-      running = sweep(s, tick++ % TRIM_EVERY_TICKS === 0)
+      running = sweep(s, tick++)
         .catch((err: unknown) => s.log.warn({ err }, "the sweep failed; the next one repeats it"))
         .then(next);
     }, TICK_MS);
@@ -30,15 +37,18 @@ export function startSweeper(s: Services): () => Promise<void> {
   };
 }
 
-export async function sweep(s: Services, trim: boolean): Promise<void> {
+export async function sweep(s: Services, tick: number): Promise<void> {
+  await s.signer.refresh();
   for (const { account } of await s.db.query<{ account: string }>("select account from accounts")) {
-    for (const state of await sweepTasks(s.db, account)) s.metrics.tasks.inc({ state });
+    for (const ended of await sweepTasks(s.db, account)) countEnd(s, account, ended);
+    if (tick % QUEUE_EVERY_TICKS === 0) for (const ended of await sweepQueue(s.db, account)) countEnd(s, account, ended);
+    await moveRuns(s, account);
     await markAway(s.db, account);
   }
-  if (trim) await trimAll(s);
+  if (tick % TRIM_EVERY_TICKS === 0) await trimAll(s);
 }
 
-async function trimAll({ db }: Services): Promise<void> {
+async function trimAll({ db, limits }: Services): Promise<void> {
   await trimEvents(db, KEEP_EVENTS.seconds, KEEP_EVENTS.count);
   await db.query("delete from idempotency where created_at < outpost_now() - interval '24 hours'");
   await db.query("delete from nonces where expires_at < outpost_now()");
@@ -47,7 +57,16 @@ async function trimAll({ db }: Services): Promise<void> {
   await db.query(
     "delete from workers w where kind = 'delegate' and not connected and coalesce(last_seen_at, enrolled_at) < outpost_now() - interval '1 hour'",
   );
+  await db.query("delete from runs where ended_at < outpost_now() - make_interval(secs => $1)", [limits.retentionSeconds]);
   // Questions to agents are nobody's history.
   await db.query("delete from tasks where agent_uid is not null and ended_at < outpost_now() - interval '10 minutes'");
-  await db.query("delete from attempts a where not exists (select 1 from tasks t where t.account = a.account and t.id = a.task)");
+  await db.query(
+    `delete from tasks where (account, id) in (
+       select account, id from tasks where created_at < outpost_now() - make_interval(secs => $1) and ended_at < outpost_now() - make_interval(secs => $1) limit ${TRIM_TASKS})`,
+    [limits.retentionSeconds],
+  );
+  await db.query(
+    "delete from task_logs l where not exists (select 1 from tasks t where t.account = l.account and t.id = l.task) and l.at < outpost_now() - interval '10 minutes'",
+  );
+  await trimArtifacts(db);
 }

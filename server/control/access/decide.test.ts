@@ -1,3 +1,4 @@
+import type { Access } from "../../../openapi/contract/operations.ts";
 import { decide } from "./decide.ts";
 
 const account = { account: "a", org: "", project: "" };
@@ -5,7 +6,10 @@ const org = { account: "a", org: "o", project: "" };
 const project = { account: "a", org: "o", project: "p" };
 const key = (role: "viewer" | "editor" | "admin", bound = org) => ({ kind: "key", role, bound }) as const;
 
-test.each<[string, Parameters<typeof decide>, ReturnType<typeof decide>]>([
+type Case = [string, [string, Parameters<typeof decide>[1], Parameters<typeof decide>[2]], ReturnType<typeof decide>];
+const task = (bound = org) => ({ kind: "task", bound }) as const;
+
+test.each<Case>([
   ["public needs nobody", ["public", undefined, account], "allowed"],
   ["nobody", ["viewer", undefined, account], "unauthenticated"],
   ["own scope", ["viewer", key("viewer"), org], "allowed"],
@@ -20,5 +24,17 @@ test.each<[string, Parameters<typeof decide>, ReturnType<typeof decide>]>([
   ["any role", ["any", key("viewer"), account], "allowed"],
   ["a worker at a person's operation", ["viewer", { kind: "worker" }, account], "unauthenticated"],
   ["a key at a worker's operation", ["worker", key("admin", account), account], "unauthenticated"],
+  ["a task at an operation for tasks, in its scope", ["viewer+task", task(), org], "allowed"],
+  ["a task at a write for tasks, in its scope", ["editor+task", task(), org], "allowed"],
+  ["a task at an operation for tasks that needs more than an editor", ["admin+task", task(), org], "forbidden"],
+  ["a task below its scope", ["viewer+task", task(), project], "hidden"],
+  ["a task above its scope", ["viewer+task", task(), account], "hidden"],
+  ["a task of another account", ["viewer+task", task(), { ...org, account: "b" }], "hidden"],
+  ["a task at an operation that is not for tasks", ["viewer", task(), org], "unauthenticated"],
+  ["a task at one for anybody", ["any+task", task(), org], "unauthenticated"],
+  ["a task at a worker's operation", ["worker", task(), org], "unauthenticated"],
   ["a worker at its operation", ["worker", { kind: "worker" }, account], "allowed"],
-])("%s", (_, given, want) => expect(decide(...given)).toBe(want));
+])("%s", (_, [rule, actor, scope], want) => {
+  const [access, forTasks] = rule.split("+");
+  expect(decide({ access: access as Access, task: forTasks !== undefined }, actor, scope)).toBe(want);
+});

@@ -2,52 +2,155 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, ran
 import { canonical } from "../../base/canonical.ts";
 import { ed25519Signer, makeEd25519 } from "../../base/ed25519.ts";
 import { Secret } from "../../base/secret.ts";
-import { serviceKey } from "../store/servicekeys.ts";
-import type { Database } from "../store/sql.ts";
+import { addServiceKey, readServiceKeys, type ServiceKeyRow } from "../store/servicekeys.ts";
+import type { Database, Tx } from "../store/sql.ts";
 import { writing } from "../store/writer.ts";
 
 /** How long a worker may take to sign the nonce it was given. */
 export const NONCE_SECONDS = 60;
 
-/** The service's own key and what is derived from it. All replicas load the same one. */
+/** Workers follow at most so many from the key they know. */
+const MAX_SUCCESSORS = 100;
+const TOPIC = "service-key";
+
+/** A key that the one before it has named as its successor. */
+export interface Successor {
+  from: string;
+  to: string;
+  signature: string;
+}
+
+/** The service's own key and what is derived from the first one it had. All replicas load the same. */
 export interface Signer {
-  keyId: string;
-  publicKey: string;
+  readonly keyId: string;
+  readonly publicKey: string;
   /** First 32 characters of SHA-256 of the public key, base64url: stands in tokens, so that workers know whom to trust. */
-  pin: string;
+  readonly pin: string;
+  /** From key to key up to the one that signs now. */
+  readonly successors: readonly Successor[];
+  /** Looks whether another replica has replaced the key. */
+  refresh(): Promise<void>;
+  /** Makes the key's successor, in the transaction of the caller; it signs from `refresh` on. */
+  rotate(tx: Tx): Promise<{ keyId: string; publicKey: string }>;
+  /** No longer waits to hear of other replicas. */
+  close(): void;
   sign(text: string): string;
   /** A WorkerObject or WorkerTask as it goes out. */
   signed(body: unknown): { body: string; signature: string; keyId: string };
   makeNonce(nowMs: number): string;
   /** Whether the nonce is ours and young enough. That it counts once is the store's business. */
   fitsNonce(nonce: string, nowMs: number): boolean;
+  /** The credential of one lease of a task. Made from the lease alone, so it is neither stored nor counted. */
+  taskToken(lease: Lease): string;
+  fitsTaskToken(lease: Lease, mac: string): boolean;
+  /** The last part of a webhook's address, made from its uid: it is not stored, and nobody guesses it. */
+  hookId(hook: Hook): string;
+  /** What an address leads to; nothing for one that the service has not made. */
+  openHookId(id: string): Hook | undefined;
+  /** What a host signs its calls with. */
+  hookSecret(hook: Hook, version: number): Secret;
   encrypt(key: string, text: string): Buffer;
   decrypt(key: string, data: Uint8Array): string;
 }
 
-export async function loadSigner(db: Database, account: string): Promise<Signer> {
-  // The key belongs to the service, not to an account: its account is "". Any account's lock does to keep two replicas from making two.
-  const row = await writing(db, account, (w) =>
-    serviceKey(w, "", () => {
-      const { publicKey, seed } = makeEd25519();
-      return { id: createHash("sha256").update(publicKey).digest("hex").slice(0, 16), publicKey, privateKey: seed.reveal() };
-    }),
-  );
-  return makeSigner(row.id, row.publicKey, new Secret(row.privateKey));
+/** What a task's token is bound to. */
+export interface Lease {
+  account: string;
+  task: string;
+  fence: number;
 }
 
-export function makeSigner(keyId: string, publicKey: string, seed: Secret): Signer {
-  const sign = ed25519Signer(seed);
+/** A webhook, named by what never changes of it. */
+export interface Hook {
+  account: string;
+  uid: string;
+}
+
+export async function loadSigner(db: Database, account: string): Promise<Signer> {
+  // The key belongs to the service, not to an account. Any account's lock does to keep two replicas from making two.
+  const rows = await writing(db, account, async (w) => {
+    if ((await readServiceKeys(w)).length === 0) await addServiceKey(w, makeKey(), 0);
+    return readServiceKeys(w);
+  });
+  let ring = ringOf(rows);
+  const refresh = async () => {
+    const read = await readServiceKeys(db);
+    // Of two reads under way the older must not win.
+    if (read.length > ring.length) ring = ringOf(read);
+  };
+  const rotate = async (tx: Tx) => {
+    const before = await readServiceKeys(tx);
+    const next = makeKey();
+    const old = ed25519Signer(new Secret(before.at(-1)!.privateKey));
+    await addServiceKey(tx, { ...next, statement: old(`outpost/successor/v1\n${next.publicKey}`) }, before.length);
+    tx.notify(account, TOPIC);
+    return { keyId: next.id, publicKey: next.publicKey };
+  };
+  // What is not heard is seen at the next greeting or sweep.
+  const close = db.listen(account, TOPIC, () => void refresh().catch(() => undefined));
+  return makeSigner(new Secret(rows[0]!.privateKey), () => ring, { refresh, rotate, close });
+}
+
+function makeKey(): ServiceKeyRow {
+  const { publicKey, seed } = makeEd25519();
+  return {
+    id: createHash("sha256").update(publicKey).digest("hex").slice(0, 16),
+    publicKey,
+    privateKey: seed.reveal(),
+    statement: "",
+  };
+}
+
+/** The key that signs, and how it came to that. */
+interface Ring extends Pick<Signer, "keyId" | "publicKey" | "pin" | "successors" | "sign"> {
+  length: number;
+}
+
+function ringOf(rows: readonly ServiceKeyRow[]): Ring {
+  const { id, publicKey, privateKey } = rows.at(-1)!;
+  const links = rows.slice(1).map(({ publicKey: to, statement }, i) => ({ from: rows[i]!.publicKey, to, signature: statement }));
+  return {
+    length: rows.length,
+    keyId: id,
+    publicKey,
+    pin: createHash("sha256").update(Buffer.from(publicKey, "base64url")).digest("base64url").slice(0, 32),
+    successors: links.slice(-MAX_SUCCESSORS),
+    sign: ed25519Signer(new Secret(privateKey)),
+  };
+}
+
+/** What is derived comes from the first key for ever: addresses and secrets of webhooks must outlive its successors. */
+function makeSigner(seed: Secret, ring: () => Ring, more: Pick<Signer, "refresh" | "rotate" | "close">): Signer {
   const derive = (purpose: string, extra = "") => Buffer.from(hkdfSync("sha256", seed.reveal() + extra, "outpost", purpose, 32));
   const nonceKey = derive("nonce");
   const mac = (text: string) => createHmac("sha256", nonceKey).update(text).digest("base64url").slice(0, 32);
+  const taskKey = derive("task-token");
+  const taskMac = ({ account, task, fence }: Lease) =>
+    createHmac("sha256", taskKey).update(`${account}\n${task}\n${fence}`).digest("base64url");
+  const [hookKey, hookSecretKey] = [derive("webhook"), derive("webhook-secret")];
+  const hookId = ({ account, uid }: Hook) => {
+    const name = Buffer.from(uid.replaceAll("-", ""), "hex");
+    const proof = createHmac("sha256", hookKey).update(`${account}\n${uid}`).digest().subarray(0, 16);
+    return `${account}_${Buffer.concat([name, proof]).toString("base64url")}`;
+  };
   return {
-    keyId,
-    publicKey,
-    pin: createHash("sha256").update(Buffer.from(publicKey, "base64url")).digest("base64url").slice(0, 32),
-    sign,
+    ...more,
+    get keyId() {
+      return ring().keyId;
+    },
+    get publicKey() {
+      return ring().publicKey;
+    },
+    get pin() {
+      return ring().pin;
+    },
+    get successors() {
+      return ring().successors;
+    },
+    sign: (text) => ring().sign(text),
     signed(value) {
       const body = canonical(value);
+      const { sign, keyId } = ring();
       return { body, signature: sign(`outpost/signed/v1\n${body}`), keyId };
     },
     makeNonce(nowMs) {
@@ -62,6 +165,24 @@ export function makeSigner(keyId: string, publicKey: string, seed: Secret): Sign
       const made = Number.parseInt(nonce.slice(0, nonce.indexOf(".")), 36);
       return made <= nowMs + 1_000 && nowMs - made <= NONCE_SECONDS * 1_000;
     },
+    taskToken: (lease) => `ott_${lease.account}_${lease.task}_${lease.fence}_${taskMac(lease)}`,
+    fitsTaskToken(lease, given) {
+      const [want, got] = [Buffer.from(taskMac(lease)), Buffer.from(given)];
+      return want.length === got.length && timingSafeEqual(want, got);
+    },
+    hookId,
+    openHookId(id) {
+      const [, account, data] = /^([a-z0-9-]{1,63})_([A-Za-z0-9_-]{43})$/.exec(id) ?? [];
+      if (!account || !data) return undefined;
+      const uid = Buffer.from(data, "base64url")
+        .toString("hex")
+        .slice(0, 32)
+        .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+      const [want, got] = [Buffer.from(hookId({ account, uid })), Buffer.from(id)];
+      return want.length === got.length && timingSafeEqual(want, got) ? { account, uid } : undefined;
+    },
+    hookSecret: ({ account, uid }, version) =>
+      new Secret(createHmac("sha256", hookSecretKey).update(`${account}\n${uid}\n${version}`).digest("base64url")),
     // AES-256-GCM under a key from the client's text and ours: a dump of the store alone opens nothing.
     encrypt(key, text) {
       const iv = randomBytes(12);

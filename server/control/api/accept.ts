@@ -6,14 +6,15 @@ import { Problem } from "../domain/problem.ts";
 type Json = Record<string, any>;
 const paths = document.paths as Json;
 
-/** Media types an operation answers with, and the one its body comes in. */
-const types = new Map<string, { answers: string[]; body: string | undefined; required: boolean }>();
+/** Media types an operation answers with, and those its body comes in. */
+const types = new Map<string, { answers: string[]; bodies: string[]; raw: boolean; required: boolean }>();
 for (const [path, methods] of Object.entries<Json>(paths)) {
   for (const [method, op] of Object.entries<Json>(methods)) {
     const answers = Object.values<Json>(op.responses).flatMap((r) => Object.keys(r.content ?? {}));
     types.set(`${method.toUpperCase()} ${path}`, {
       answers: [...new Set(answers)],
-      body: Object.keys(op.requestBody?.content ?? {})[0],
+      bodies: Object.keys(op.requestBody?.content ?? {}),
+      raw: op["x-raw"] === true,
       required: op.requestBody?.required ?? false,
     });
   }
@@ -44,26 +45,36 @@ export function checkAccept(req: IncomingMessage, row: OperationRow): void {
  * validator for each text it sees there, and a client must not be able to fill memory by inventing parameters.
  */
 export function checkContentType(req: IncomingMessage, row: OperationRow, hasBody: boolean): void {
-  const { body } = typesOf(row);
+  const { bodies } = typesOf(row);
+  const [first] = bodies;
   const given = req.headers["content-type"];
-  if (!body || !hasBody) {
+  if (!first || !hasBody) {
     delete req.headers["content-type"];
-    if (body && !hasBody) req.headers["content-type"] = body;
+    if (first && !hasBody) req.headers["content-type"] = first;
     return;
   }
   const type = given?.split(";")[0]?.trim().toLowerCase();
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(given ?? "")?.[1]?.toLowerCase();
-  if (type !== body || (charset !== undefined && charset !== "utf-8"))
-    throw new Problem("unsupported_media_type", `Send the body as \`Content-Type: ${body}\`, in UTF-8.`);
+  if (type === undefined || !bodies.includes(type) || (charset !== undefined && charset !== "utf-8"))
+    throw new Problem(
+      "unsupported_media_type",
+      `Send the body as \`Content-Type: ${bodies.join("` or `")}\`${first === "application/octet-stream" ? "" : ", in UTF-8"}.`,
+    );
   const encoding = req.headers["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity")
     throw new Problem("unsupported_media_type", "Compressed bodies are not taken. Leave out Content-Encoding.");
-  req.headers["content-type"] = body;
+  req.headers["content-type"] = type;
 }
 
 export function takesBody(row: OperationRow): { takes: boolean; required: boolean } {
-  const { body, required } = typesOf(row);
-  return { takes: body !== undefined, required };
+  const { bodies, required } = typesOf(row);
+  return { takes: bodies.length > 0, required };
+}
+
+/** Whether the body is bytes that the handler reads by itself. */
+export function isUpload(row: OperationRow): boolean {
+  const { bodies, raw } = typesOf(row);
+  return raw || bodies[0] === "application/octet-stream";
 }
 
 export type { OperationId };

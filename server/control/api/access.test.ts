@@ -1,15 +1,16 @@
 import { readFileSync } from "node:fs";
 import { type OperationId, type OperationRow, operations } from "../../../openapi/contract/operations.ts";
+import { delegatesOf } from "../testing/delegates.ts";
 import { startService, type TestService } from "../testing/service.ts";
 import { TestWorker } from "../testing/worker.ts";
 
 /** The expectation: written by hand in access/matrix.txt, not derived from what it checks. */
-const expected = new Map(
-  readFileSync(new URL("../access/matrix.txt", import.meta.url), "utf8")
-    .split("\n")
-    .filter((line) => line && !line.startsWith("#"))
-    .map((line) => line.split(/\s+/) as [OperationId, string]),
-);
+const rows = readFileSync(new URL("../access/matrix.txt", import.meta.url), "utf8")
+  .split("\n")
+  .filter((line) => line && !line.startsWith("#"))
+  .map((line) => line.split(/\s+/) as [OperationId, string, string | undefined]);
+const expected = new Map(rows.map(([operation, access]) => [operation, access]));
+const forTasks = new Set(rows.filter(([, , task]) => task === "task").map(([operation]) => operation));
 
 const RANK: Record<string, number> = { any: 0, viewer: 1, editor: 2, admin: 3 };
 const ROLES = ["viewer", "editor", "admin"] as const;
@@ -28,6 +29,13 @@ beforeAll(async () => {
   await s.ask("PUT", "/v1/agents/w", { body: { spec: {} } });
   const { token } = (await s.ask("POST", "/v1/agents/w/tokens", { body: {} })).body;
   keys.worker = (await (await new TestWorker(s.url).enrol(token)).open()).session;
+  const { replica, create, take } = delegatesOf(() => s);
+  const delegate = await replica("d", { query: "?org=o1" });
+  await create({}, "?org=o1");
+  keys.task = (await take(delegate)).token!;
+  // For the time of the test the lease does not run out.
+  await s.db.query("update tasks set lease_expires_at = now() + interval '1 hour'");
+  keys.forgedTask = keys.task.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
   keys.forged = `opk_default_${"A".repeat(43)}`;
   const short = await s.ask("POST", "/v1/apikeys?org=o1", { body: { id: "old", role: "admin" } });
   keys.expired = short.body.key;
@@ -40,13 +48,20 @@ async function call(operation: OperationId, scope: string, key: string | undefin
   const row: OperationRow = operations[operation];
   const path = row.path.replace("{collection}", "agents").replace(/\{\w+\}/g, "missing");
   const scoped = row.scoped ? (row.collection === "projects" ? scope.replace(/&project=.*/, "") : scope) : "";
-  const query = [scoped, operation === "workerHello" ? "nonce=0123456789abcdef" : "", operation === "watch" ? "timeoutSeconds=1" : ""]
+  const query = [
+    scoped,
+    operation === "workerHello" ? "nonce=0123456789abcdef" : "",
+    WATCHES.has(operation) ? "timeoutSeconds=1" : "",
+    operation === "getApplicationResource" ? "kind=ConfigMap&name=x" : "",
+    operation === "putTaskArtifact" ? `fence=1&sha256=${"0".repeat(64)}` : "",
+  ]
     .filter(Boolean)
     .join("&");
   const body = BODIES[operation] ?? (row.method === "PUT" || row.method === "PATCH" ? { spec: SPECS[row.collection!] ?? {} } : undefined);
   // If-Match keeps a write that is let through from doing anything.
   const headers: Record<string, string> = row.method === "PUT" ? { "if-match": '"0"' } : {};
-  const abort = operation === "watch" ? AbortSignal.timeout(3_000) : undefined;
+  if (operation === "putTaskArtifact") headers["content-type"] = "application/octet-stream";
+  const abort = WATCHES.has(operation) ? AbortSignal.timeout(3_000) : undefined;
   return s.ask(row.method, `${path}${query && `?${query}`}`, {
     key,
     headers,
@@ -54,14 +69,28 @@ async function call(operation: OperationId, scope: string, key: string | undefin
     ...(abort ? { signal: abort } : {}),
   });
 }
+const WATCHES: ReadonlySet<OperationId> = new Set(["watch", "watchTasks"]);
 const SPECS: Record<string, object> = {
   repositories: { agent: "account.w", url: "https://h/x" },
   clusters: { agent: "account.w", server: "https://h" },
   applications: { agent: "account.w", destination: {}, source: { repoUrl: "https://h/x", path: "." } },
+  applicationsets: { agent: "account.w", generators: [{ list: { elements: [] } }], template: { metadata: { name: "x" }, spec: {} } },
+  appprojects: { agent: "account.w" },
+  repositorycredentials: { agent: "account.w", url: "https://h/" },
+  repositorycertificates: { agent: "account.w", host: "h", type: "ssh", data: "x" },
+  gnupgkeys: {
+    agent: "account.w",
+    publicKey: "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDMEawJL7hYJKwYBBAHaRw8BAQdA\n-----END PGP PUBLIC KEY BLOCK-----",
+  },
+  webhooks: { provider: "github" },
+  pipelines: { steps: [{ id: "a", task: { kind: "shell.run", params: { script: "true" } } }] },
 };
 const BODIES: Partial<Record<OperationId, object>> = {
   createApiKey: { id: "taken", role: "viewer" },
   createTask: { kind: "shell.run", params: {} },
+  rollbackApplication: { id: 0 },
+  runApplicationAction: { resource: { kind: "ConfigMap", name: "x" }, action: "restart" },
+  putTaskArtifact: {},
   exchange: { wait: 0, free: 0 },
   heartbeat: { leases: [] },
   appendTaskLogs: { fence: 1, first: 1, lines: [] },
@@ -73,6 +102,8 @@ const BODIES: Partial<Record<OperationId, object>> = {
 test("every operation has exactly one row, and the contract says the same", () => {
   expect([...expected.keys()].sort()).toEqual(Object.keys(operations).sort());
   for (const [operation, access] of expected) expect(`${operation} ${operations[operation].access}`).toBe(`${operation} ${access}`);
+  const marked = Object.entries(operations as Record<string, OperationRow>).filter(([, row]) => row.task);
+  expect([...forTasks].sort()).toEqual(marked.map(([operation]) => operation).sort());
 });
 
 /** What a person with this role in o1 may expect of a scope: let through, 403 or 404. */
@@ -112,16 +143,25 @@ test.each(people)(
 );
 
 test.each(people)("%s: no other kind of credential opens it", async (operation) => {
-  for (const kind of ["worker", "forged", "expired", "none"]) {
+  for (const kind of ["worker", "forged", "expired", "none", "forgedTask", ...(forTasks.has(operation) ? [] : ["task"])]) {
     const answer = await call(operation, SCOPES.own, keys[kind]);
     expect([kind, answer.status, answer.body.code]).toEqual([kind, 401, "unauthenticated"]);
   }
 });
 
+test.each([...forTasks])("%s: a running task's token opens it in the task's own scope and in no other", async (operation) => {
+  const got = [];
+  for (const scope of Object.keys(SCOPES) as (keyof typeof SCOPES)[]) {
+    const { status, body } = await call(operation, SCOPES[scope], keys.task);
+    got.push(`${scope}: ${scope === "own" && status !== 401 && status !== 403 ? "through" : `${status} ${body.code}`}`);
+  }
+  expect(got).toEqual(["own: through", "above: 404 not_found", "beside: 404 not_found", "below: 404 not_found", "nowhere: 404 not_found"]);
+});
+
 test.each([...expected].filter(([, access]) => access === "worker").map(([operation]) => operation))(
   "%s: only a worker's session opens it",
   async (operation) => {
-    for (const kind of ["viewer", "editor", "admin", "forged", "expired", "none"])
+    for (const kind of ["viewer", "editor", "admin", "forged", "expired", "none", "task", "forgedTask"])
       expect([kind, (await call(operation, "", keys[kind])).status]).toEqual([kind, 401]);
     expect((await call(operation, "", keys.worker)).status).not.toBe(401);
   },

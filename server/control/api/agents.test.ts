@@ -121,3 +121,57 @@ test("the installation of an agent and a delegate carries a token that enrols", 
   await put("/v1/delegates/inst", { tags: ["linux"] });
   expect((await s.ask("POST", "/v1/delegates/inst/manifest", { body: {} })).text).toContain("ot1_");
 });
+
+test("a delegate's installation comes in every format of the contract, each with a token that enrols", async () => {
+  await put("/v1/delegates/every", { tags: ["linux"] });
+  const types: Record<string, string> = {
+    kubernetes: "application/yaml",
+    "helm-values": "application/yaml",
+    docker: "text/plain",
+    ecs: "application/yaml",
+    shell: "text/plain",
+    powershell: "text/plain",
+  };
+  for (const [format, type] of Object.entries(types)) {
+    const { status, text, headers } = await s.ask("POST", `/v1/delegates/every/manifest?format=${format}`, { body: {} });
+    expect([format, status, headers.get("content-type")]).toEqual([format, 200, expect.stringContaining(type)]);
+    const token = /ot1_[A-Za-z0-9_-]+/.exec(text)![0];
+    expect((await new TestWorker(s.url).tryEnrol(token)).body).toMatchObject({ kind: "delegate", id: "every" });
+  }
+});
+
+test("without a token, or with a Secret that holds it, the installation makes none and is the same each time", async () => {
+  await put("/v1/delegates/plain", {});
+  const draw = async (format: string, body: object) =>
+    (await s.ask("POST", `/v1/delegates/plain/manifest?format=${format}`, { body })).text;
+  for (const format of ["kubernetes", "helm-values", "docker", "ecs", "shell", "powershell"]) {
+    const text = await draw(format, { withToken: false });
+    expect([format, text]).toEqual([format, expect.not.stringContaining("ot1_")]);
+    expect(await draw(format, { withToken: false })).toBe(text);
+  }
+  for (const format of ["kubernetes", "helm-values", "ecs"]) expect(await draw(format, { existingSecret: "mine" })).toContain("mine");
+  expect((await s.ask("GET", "/v1/delegates/plain/tokens")).body.items).toEqual([]);
+});
+
+test.each([
+  ["delegates", "docker", { permissions: "cluster-admin" }, "/permissions"],
+  ["delegates", "docker", { existingSecret: "mine" }, "/existingSecret"],
+  ["delegates", "ecs", { replicas: 2 }, "/replicas"],
+  ["delegates", "ecs", { initScript: "x".repeat(65_000) }, "/initScript"],
+  ["delegates", "shell", { image: "mine:1" }, "/image"],
+  ["delegates", "powershell", { namespace: "n" }, "/namespace"],
+  ["delegates", "kubernetes", { caCertificate: "no PEM" }, "/caCertificate"],
+  ["delegates", "kubernetes", { httpsProxy: "p:1" }, "/httpsProxy"],
+  ["delegates", "docker", { image: "a b" }, "/image"],
+  ["agents", "kubernetes", { replicas: 2 }, "/replicas"],
+  ["agents", "kubernetes", { withToken: false }, "/withToken"],
+])(
+  "what a format has no place for is refused by name, and no token is made: %s as %s, case %#",
+  async (collection, format, body, pointer) => {
+    await put(`/v1/${collection}/refused`, {});
+    const query = collection === "delegates" ? `?format=${format}` : "";
+    const answer = await s.ask("POST", `/v1/${collection}/refused/manifest${query}`, { body });
+    expect([answer.status, answer.body.pointer]).toEqual([422, pointer]);
+    expect((await s.ask("GET", `/v1/${collection}/refused/tokens`)).body.items).toEqual([]);
+  },
+);

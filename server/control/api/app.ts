@@ -8,9 +8,10 @@ import { decide } from "../access/decide.ts";
 import { notFound, Problem } from "../domain/problem.ts";
 import type { Scope } from "../domain/scope.ts";
 import { addAudit } from "../store/audit.ts";
-import { checkAccept, checkContentType, takesBody } from "./accept.ts";
+import { checkAccept, checkContentType, isUpload, takesBody } from "./accept.ts";
 import { hasBody, readBody } from "./body.ts";
 import { handlers } from "./handlers.ts";
+import { answerEarly } from "./linger.ts";
 import { sendPage } from "./page.ts";
 import { toProblem } from "./problems.ts";
 import { findRoute, type Route } from "./route.ts";
@@ -39,8 +40,12 @@ interface State {
 const PROBES = new Set(["getHealth", "getReadiness", "getMetrics"]);
 const WAITS = new Set([
   "watch",
+  "watchTasks",
   "exchange",
   "getTaskLogs",
+  "getRun",
+  "getTaskArtifact",
+  "putTaskArtifact",
   "getApplicationDiff",
   "getApplicationManifests",
   "getRepositoryRefs",
@@ -69,7 +74,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     res.setHeader("X-Content-Type-Options", "nosniff");
     res.on("finish", () => record(s, req, state(res), res.statusCode));
     // Node leaves the body of an answer to HEAD away by itself. An endless answer without a body makes no sense.
-    if (req.method === "HEAD" && !req.originalUrl.startsWith("/v1/watch/")) req.method = "GET";
+    if (req.method === "HEAD" && !/^\/v1\/(tasks\/)?watch\b/.test(req.originalUrl)) req.method = "GET";
     if (req.headers.host === undefined) throw new Problem("invalid_request", "The request has no Host header.");
     if (req.method === "GET" && /^\/(\?|$)/.test(req.originalUrl)) return sendPage(res, originOf(req));
     const route = findRoute(req.method, req.originalUrl);
@@ -89,12 +94,12 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
 
   app.use(
     step(async (req, res) => {
-      const { access } = state(res).route!.row;
+      const { access, task = false } = state(res).route!.row;
       if (access === "public") return;
-      const caller = await authenticate(s.db, req.headers.authorization);
+      const caller = await authenticate(s.db, s.signer, req.headers.authorization);
       state(res).caller = caller;
-      const fits = caller && (access === "worker") === (caller.kind === "worker");
-      if (!fits) throw unauthenticated(access === "worker");
+      const fits = { key: access !== "worker", worker: access === "worker", task };
+      if (!caller || !fits[caller.kind]) throw unauthenticated(access === "worker");
     }),
   );
 
@@ -107,6 +112,12 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
         checkContentType(req, row, false);
         // A body that nobody asked for is not read; the connection cannot be used again.
         if (given) res.setHeader("Connection", "close");
+        return;
+      }
+      if (isUpload(row)) {
+        // An empty file is a file. The validator is shown something that fits, the handler gets the bytes.
+        checkContentType(req, row, true);
+        req.body = req.headers["content-type"] === "application/octet-stream" ? "" : {};
         return;
       }
       checkContentType(req, row, given);
@@ -144,9 +155,11 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     const scope = { account: caller?.account ?? "", org: query.org ?? "", project: query.project ?? "" };
     state(res).scope = scope;
     if (scope.project && !scope.org) throw new Problem("invalid_request", "`project` needs `org`: a project is in an organisation.");
-    const decision = decide(row.access, actorOf(caller), scope);
+    const decision = decide(row, actorOf(caller), scope);
     if (decision === "unauthenticated") throw unauthenticated(row.access === "worker");
     if (decision === "hidden") throw Object.assign(notFound(), { denied: true });
+    if (caller?.kind === "task" && query.inherited)
+      throw new Problem("forbidden", "A task sees its own scope only: leave out `inherited`.");
     if (decision === "forbidden")
       throw new Problem(
         "forbidden",
@@ -160,6 +173,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
       params: route!.params,
       query,
       body: req.body,
+      ...(isUpload(row) ? { upload: { bytes: req, announced: sizeOf(req), headers: req.headers } } : {}),
       headers: {
         ifMatch: text("if-match"),
         ifNoneMatch: text("if-none-match"),
@@ -237,9 +251,10 @@ async function fail(s: Services, error: unknown, req: Request, res: Response, st
   res.status(problem.status);
   res.setHeader("Content-Type", "application/problem+json");
   res.setHeader("Cache-Control", "no-store");
+  const text = JSON.stringify(problem.body(state.id));
   // What is left of an unread body would be taken for the next request.
-  if (!req.complete) res.setHeader("Connection", "close");
-  res.end(JSON.stringify(problem.body(state.id)));
+  if (req.complete) res.end(text);
+  else answerEarly(req, res, text);
 }
 
 async function auditFailure(s: Services, problem: Problem, req: Request, { route, caller, scope, id }: State): Promise<void> {
@@ -273,6 +288,11 @@ function record(s: Services, req: Request, { id, started, route, caller }: State
 function badAnswer(s: Services, error: Error, _body: unknown, req: unknown): void {
   s.log.error({ err: error, path: (req as Request).originalUrl.split("?")[0] }, "an answer does not fit the contract");
   throw error;
+}
+
+function sizeOf(req: Request): number | undefined {
+  const length = req.headers["content-length"];
+  return length === undefined ? undefined : Number(length);
 }
 
 /** The address as the client wrote it; a Host that is no host is not repeated anywhere. */

@@ -1,8 +1,10 @@
-import { notFound } from "../domain/problem.ts";
+import type { Fault } from "../../../openapi/contract/validators.js";
+import { notFound, Problem } from "../domain/problem.ts";
 import { keyOf } from "../domain/scope.ts";
 import { tryFindDelivery } from "../store/deliveries.ts";
 import type { Stored } from "../store/objects.ts";
 import type { Sql } from "../store/sql.ts";
+import type { TaskRow } from "../tasks/rows.ts";
 import { findAgentOf } from "./nouns/references.ts";
 
 export async function requireAgentOf(sql: Sql, object: Stored): Promise<Stored> {
@@ -15,4 +17,13 @@ export async function requireAgentOf(sql: Sql, object: Stored): Promise<Stored> 
 export async function questionParams(sql: Sql, object: Stored): Promise<Record<string, unknown>> {
   const delivery = await tryFindDelivery(sql, object.account, object.uid);
   return { collection: object.collection, key: keyOf(object, object.id), uid: object.uid, name: delivery?.name ?? object.id };
+}
+
+/** What an agent answered, when it could and the answer is what the contract says. */
+export function answerOf<T>(task: TaskRow, fits: ((value: unknown) => value is T) & { errors?: Fault[] | null }): T {
+  if (task.state !== "Succeeded")
+    throw new Problem("agent_refused", task.message ?? `The agent could not do it: ${task.reason ?? task.state}.`);
+  if (!fits(task.outputs))
+    throw new Problem("agent_refused", "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.");
+  return task.outputs;
 }

@@ -1,10 +1,9 @@
-import { validateConnection, validateRefs } from "../../../openapi/contract/validators.js";
+import { validateCharts, validateConnection, validateRefs } from "../../../openapi/contract/validators.js";
 import type { Schemas } from "../domain/nouns.ts";
-import { Problem } from "../domain/problem.ts";
 import type { Scope } from "../domain/scope.ts";
 import { askAgent } from "../tasks/ask.ts";
 import type { TaskRow } from "../tasks/rows.ts";
-import { questionParams, requireAgentOf } from "./ask.ts";
+import { answerOf, questionParams, requireAgentOf } from "./ask.ts";
 import { findObject } from "./nouns/find.ts";
 import type { Services } from "./services.ts";
 import type { Handler } from "./typed.ts";
@@ -15,7 +14,7 @@ async function ask(
   s: Services,
   call: Asking,
   collection: "repositories" | "clusters",
-  kind: "repository.refs" | "repository.test" | "cluster.test",
+  kind: "repository.refs" | "repository.charts" | "repository.test" | "cluster.test",
 ): Promise<TaskRow> {
   const object = await findObject(s.db, collection, call.scope, call.params.id);
   const agent = await requireAgentOf(s.db, object);
@@ -43,11 +42,8 @@ export const testCluster =
 
 export const getRepositoryRefs =
   (s: Services): Handler<"getRepositoryRefs"> =>
-  async (call) => {
-    const task = await ask(s, call, "repositories", "repository.refs");
-    if (task.state !== "Succeeded")
-      throw new Problem("agent_refused", task.message ?? `The agent could not read the repository: ${task.reason ?? task.state}.`);
-    if (!validateRefs(task.outputs))
-      throw new Problem("agent_refused", "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.");
-    return { status: 200, body: task.outputs };
-  };
+  async (call) => ({ status: 200, body: answerOf(await ask(s, call, "repositories", "repository.refs"), validateRefs) });
+
+export const getRepositoryCharts =
+  (s: Services): Handler<"getRepositoryCharts"> =>
+  async (call) => ({ status: 200, body: answerOf(await ask(s, call, "repositories", "repository.charts"), validateCharts) });

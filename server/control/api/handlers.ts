@@ -6,23 +6,43 @@ import {
   listDelegateTokens,
   revokeAgentToken,
   revokeDelegateToken,
+  rotateDelegateToken,
 } from "./agents/tokens.ts";
 import { createApiKey, deleteApiKey, listApiKeys } from "./apikeys.ts";
-import { refreshApplication, syncApplication } from "./applications/actions.ts";
-import { getApplicationDiff, getApplicationHistory, getApplicationManifests } from "./applications/read.ts";
-import { getRepositoryRefs, testCluster, testRepository } from "./connections.ts";
+import { refreshApplication, rollbackApplication, syncApplication, terminateApplication } from "./applications/actions.ts";
+import {
+  getApplicationDiff,
+  getApplicationHistory,
+  getApplicationManifests,
+  getApplicationResource,
+  getApplicationRevision,
+  getApplicationTree,
+} from "./applications/read.ts";
+import { runApplicationAction } from "./applications/resource-action.ts";
+import { generateApplicationSet } from "./applications/sets.ts";
+import { getRepositoryCharts, getRepositoryRefs, testCluster, testRepository } from "./connections.ts";
 import { remove, removeDelivered } from "./nouns/delete.ts";
 import { getObject } from "./nouns/get.ts";
 import { list } from "./nouns/list.ts";
 import { patch } from "./nouns/patch.ts";
 import { put } from "./nouns/put.ts";
+import { approveStep, rejectStep } from "./pipelines/approve.ts";
+import { getRun, listRuns } from "./pipelines/read.ts";
+import { cancelRun, runPipeline } from "./pipelines/run.ts";
+import { rotateServiceKey } from "./servicekey.ts";
 import type { Services } from "./services.ts";
 import { getHealth, getMetrics, getReadiness, listAudit, whoAmI } from "./small.ts";
+import { getTaskArtifact } from "./tasks/artifact.ts";
 import { cancelTask } from "./tasks/cancel.ts";
 import { createTask } from "./tasks/create.ts";
 import { getTask, getTaskLogs, listTasks } from "./tasks/read.ts";
+import { retryTask } from "./tasks/retry.ts";
+import { watchTasks } from "./tasks/watch.ts";
 import type { Handlers } from "./typed.ts";
 import { watch } from "./watch.ts";
+import { receiveWebhook } from "./webhooks/receive.ts";
+import { getWebhookSecret, withAddress } from "./webhooks/secret.ts";
+import { putTaskArtifact } from "./worker/artifact.ts";
 import { enrolWorker } from "./worker/enrol.ts";
 import { exchange } from "./worker/exchange.ts";
 import { heartbeat } from "./worker/heartbeat.ts";
@@ -68,6 +88,41 @@ export function handlers(s: Services): Handlers {
     putApplication: put(s, "applications"),
     patchApplication: patch(s, "applications"),
     deleteApplication: removeDelivered(s, "applications"),
+    listApplicationSets: list(s, "applicationsets"),
+    getApplicationSet: getObject(s, "applicationsets"),
+    putApplicationSet: put(s, "applicationsets"),
+    patchApplicationSet: patch(s, "applicationsets"),
+    deleteApplicationSet: removeDelivered(s, "applicationsets"),
+    listAppProjects: list(s, "appprojects"),
+    getAppProject: getObject(s, "appprojects"),
+    putAppProject: put(s, "appprojects"),
+    patchAppProject: patch(s, "appprojects"),
+    deleteAppProject: removeDelivered(s, "appprojects"),
+    listRepositoryCredentials: list(s, "repositorycredentials"),
+    getRepositoryCredential: getObject(s, "repositorycredentials"),
+    putRepositoryCredential: put(s, "repositorycredentials"),
+    patchRepositoryCredential: patch(s, "repositorycredentials"),
+    deleteRepositoryCredential: removeDelivered(s, "repositorycredentials"),
+    listRepositoryCertificates: list(s, "repositorycertificates"),
+    getRepositoryCertificate: getObject(s, "repositorycertificates"),
+    putRepositoryCertificate: put(s, "repositorycertificates"),
+    patchRepositoryCertificate: patch(s, "repositorycertificates"),
+    deleteRepositoryCertificate: removeDelivered(s, "repositorycertificates"),
+    listGnupgKeys: list(s, "gnupgkeys"),
+    getGnupgKey: getObject(s, "gnupgkeys"),
+    putGnupgKey: put(s, "gnupgkeys"),
+    patchGnupgKey: patch(s, "gnupgkeys"),
+    deleteGnupgKey: removeDelivered(s, "gnupgkeys"),
+    listWebhooks: withAddress(s, list(s, "webhooks")),
+    getWebhook: withAddress(s, getObject(s, "webhooks")),
+    putWebhook: withAddress(s, put(s, "webhooks")),
+    patchWebhook: withAddress(s, patch(s, "webhooks")),
+    deleteWebhook: remove(s, "webhooks"),
+    listPipelines: list(s, "pipelines"),
+    getPipeline: getObject(s, "pipelines"),
+    putPipeline: put(s, "pipelines"),
+    patchPipeline: patch(s, "pipelines"),
+    deletePipeline: remove(s, "pipelines"),
     watch: (call) => watch(s, call),
 
     syncApplication: syncApplication(s),
@@ -75,6 +130,14 @@ export function handlers(s: Services): Handlers {
     getApplicationDiff: getApplicationDiff(s),
     getApplicationManifests: getApplicationManifests(s),
     getApplicationHistory: getApplicationHistory(s),
+    rollbackApplication: rollbackApplication(s),
+    terminateApplication: terminateApplication(s),
+    getApplicationTree: getApplicationTree(s),
+    getApplicationResource: getApplicationResource(s),
+    runApplicationAction: runApplicationAction(s),
+    getApplicationRevision: getApplicationRevision(s),
+    generateApplicationSet: generateApplicationSet(s),
+    getRepositoryCharts: getRepositoryCharts(s),
     getRepositoryRefs: getRepositoryRefs(s),
     testRepository: testRepository(s),
     testCluster: testCluster(s),
@@ -87,6 +150,7 @@ export function handlers(s: Services): Handlers {
     createDelegateToken: createDelegateToken(s),
     listDelegateTokens: listDelegateTokens(s),
     revokeDelegateToken: revokeDelegateToken(s),
+    rotateDelegateToken: rotateDelegateToken(s),
     renderDelegateManifest: renderDelegateManifest(s),
 
     createTask: createTask(s),
@@ -94,7 +158,21 @@ export function handlers(s: Services): Handlers {
     getTask: getTask(s),
     cancelTask: cancelTask(s),
     getTaskLogs: getTaskLogs(s),
+    getTaskArtifact: getTaskArtifact(s),
+    watchTasks: watchTasks(s),
+    retryTask: retryTask(s),
 
+    runPipeline: runPipeline(s),
+    listRuns: listRuns(s),
+    getRun: getRun(s),
+    cancelRun: cancelRun(s),
+    approveStep: approveStep(s),
+    rejectStep: rejectStep(s),
+
+    getWebhookSecret: getWebhookSecret(s),
+    receiveWebhook: receiveWebhook(s),
+
+    rotateServiceKey: rotateServiceKey(s),
     createApiKey: createApiKey(s),
     listApiKeys: listApiKeys(s),
     deleteApiKey: deleteApiKey(s),
@@ -111,5 +189,6 @@ export function handlers(s: Services): Handlers {
     heartbeat: heartbeat(s),
     appendTaskLogs: appendTaskLogs(s),
     completeTask: completeTask(s),
+    putTaskArtifact: putTaskArtifact(s),
   };
 }

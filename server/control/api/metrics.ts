@@ -6,8 +6,15 @@ export interface Metrics {
   seconds: Histogram<"operation">;
   watchers: Gauge;
   polls: Gauge;
-  tasks: Counter<"state">;
+  tasks: Counter<"kind" | "state">;
+  leases: Counter<"kind">;
+  queued: Gauge<"level">;
+  longestQueue: Gauge<"level">;
+  oldestWait: Gauge<"level">;
+  running: Gauge<"level">;
+  waiting: Gauge;
   denied: Counter<"code">;
+  webhooks: Counter<"provider" | "outcome">;
 }
 
 /** The service's metrics. Labels are operation ids and states, never ids of objects, so their number is bounded. */
@@ -15,6 +22,7 @@ export function makeMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames: ["level"] as const, registers });
   return {
     registry,
     requests: new Counter({
@@ -34,8 +42,20 @@ export function makeMetrics(): Metrics {
     polls: new Gauge({ name: "outpost_worker_polls", help: "Workers that wait in an exchange.", registers }),
     tasks: new Counter({
       name: "outpost_tasks_ended_total",
-      help: "Tasks by the state in which they ended.",
-      labelNames: ["state"],
+      help: "Attempts of tasks by the state in which they left the task.",
+      labelNames: ["kind", "state"],
+      registers,
+    }),
+    queued: gauge("outpost_tasks_queued", "Tasks that wait, by the level of their scope."),
+    longestQueue: gauge("outpost_tasks_queued_longest", "Tasks that wait in the fullest scope of a level."),
+    oldestWait: gauge("outpost_tasks_oldest_wait_seconds", "How long the oldest task waits."),
+    running: gauge("outpost_tasks_running", "Tasks that run: leases held by workers."),
+    waiting: new Gauge({ name: "outpost_delegates_waiting", help: "Workers of delegates that wait for tasks here.", registers }),
+    leases: new Counter({ name: "outpost_task_leases_total", help: "Tasks given to workers.", labelNames: ["kind"], registers }),
+    webhooks: new Counter({
+      name: "outpost_webhook_requests_total",
+      help: "Calls of webhooks by their provider and what became of them; `none` where no webhook was found yet.",
+      labelNames: ["provider", "outcome"],
       registers,
     }),
     denied: new Counter({

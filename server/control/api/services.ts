@@ -1,7 +1,12 @@
 import type { Logger } from "pino";
 import type { Signer } from "../access/signer.ts";
+import type { Limits } from "../domain/limits.ts";
 import type { Database } from "../store/sql.ts";
+import type { Bounds } from "../tasks/bounds.ts";
+import type { Desks } from "../tasks/desk.ts";
+import type { Contacts } from "../tasks/presence.ts";
 import type { Metrics } from "./metrics.ts";
+import type { Webhooks } from "./webhooks/door.ts";
 
 /** What every handler stands on. */
 export interface Services {
@@ -14,4 +19,13 @@ export interface Services {
   /** Aborted when the service stops: long polls and watches end. */
   stopping: AbortSignal;
   version: string;
+  /** Where delegates wait for tasks. */
+  desks: Desks;
+  /** Who was heard of. */
+  contacts: Contacts;
+  bounds: Bounds;
+  /** What was heard of Git hosts. */
+  webhooks: Webhooks;
+  /** How much is kept of tasks. */
+  limits: Limits;
 }

@@ -1,5 +1,6 @@
 import { Problem } from "../domain/problem.ts";
 import { listAudit as readAudit } from "../store/audit.ts";
+import { queueDepth } from "../tasks/depth.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { checkScopeExists } from "./nouns/find.ts";
 import type { Services } from "./services.ts";
@@ -50,6 +51,28 @@ export const getReadiness =
     return answers ? { status: 200, text: "ready\n", type: "text/plain" } : { status: 503, text: "not ready\n", type: "text/plain" };
   };
 
-export const getMetrics =
-  (s: Services): Handler<"getMetrics"> =>
-  async () => ({ status: 200, text: await s.metrics.registry.metrics(), type: s.metrics.registry.contentType });
+/** Anybody may ask for the metrics, so the queue is counted so often at most. */
+const COUNT_MS = 5_000;
+
+export const getMetrics = (s: Services): Handler<"getMetrics"> => {
+  let counted = 0;
+  return async () => {
+    if (Date.now() - counted >= COUNT_MS) {
+      counted = Date.now();
+      await countQueue(s).catch((err: unknown) => s.log.warn({ err }, "the queue could not be counted"));
+    }
+    return { status: 200, text: await s.metrics.registry.metrics(), type: s.metrics.registry.contentType };
+  };
+};
+
+async function countQueue({ db, metrics, desks }: Services): Promise<void> {
+  const depths = await queueDepth(db);
+  for (const level of ["account", "org", "project"] as const) {
+    const found = depths.find((d) => d.level === level);
+    metrics.queued.set({ level }, found?.queued ?? 0);
+    metrics.longestQueue.set({ level }, found?.longest ?? 0);
+    metrics.oldestWait.set({ level }, found?.oldestSeconds ?? 0);
+    metrics.running.set({ level }, found?.running ?? 0);
+  }
+  metrics.waiting.set(desks.size);
+}

@@ -1,4 +1,5 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
 import type { OperationId } from "../../../openapi/contract/operations.ts";
 import type { operations } from "../../../openapi/contract/types.ts";
 import type { Caller } from "../access/authenticate.ts";
@@ -18,7 +19,7 @@ export type Headers = Record<string, string>;
 
 type ReplyFor<Status, Response> = Response extends { content: { "application/json": infer Body } }
   ? { status: Status; body: Body; headers?: Headers }
-  : Response extends { content: { "text/event-stream": unknown } }
+  : Response extends { content: { "text/event-stream": unknown } } | { content: { "application/octet-stream": unknown } }
     ? { status: Status; stream: (res: ServerResponse) => Promise<void> }
     : Response extends { content: Record<string, unknown> }
       ? { status: Status; text: string; type: string }
@@ -37,6 +38,8 @@ export interface Call<Op extends OperationId> {
   query: Params<Op, "query">;
   /** `{}` when an optional body was left out. */
   body: BodyOf<Op>;
+  /** The bytes of a body that the handler reads by itself, within bounds of its own, and the fields that come with them. */
+  upload?: { bytes: Readable; announced?: number | undefined; headers: IncomingHttpHeaders };
   headers: {
     ifMatch?: string | undefined;
     ifNoneMatch?: string | undefined;

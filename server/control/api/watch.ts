@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { stillValid } from "../access/authenticate.ts";
 import { type Collection, nouns } from "../domain/nouns.ts";
@@ -8,6 +7,7 @@ import { type Event, eventsAfter, logBounds } from "../store/events.ts";
 import { listObjects, tryFindObject, view } from "../store/objects.ts";
 import { checkScopeExists } from "./nouns/find.ts";
 import type { Services } from "./services.ts";
+import { EventStream } from "./stream.ts";
 import type { Call, Reply } from "./typed.ts";
 import { Waiter } from "./waiter.ts";
 
@@ -16,8 +16,6 @@ const CHECK_MS = 3_000;
 const BEAT_MS = 10_000;
 const BATCH = 500;
 const PAGE = 200;
-// A reader that takes nothing for this long is cut; it resumes where it was.
-const STALL_MS = 30_000;
 
 /**
  * Follows a collection. Without `since`: every object there is (id 0, so that a cut here starts over), then a bookmark; from then on
@@ -46,7 +44,7 @@ async function follow(
   from: number | undefined,
   res: ServerResponse,
 ): Promise<void> {
-  const out = new Stream(res);
+  const out = new EventStream(res);
   const ends = Date.now() + (call.query.timeoutSeconds ?? 600) * 1_000;
   const waiter = new Waiter(s.db, call.scope.account, ["events", "keys"]);
   s.metrics.watchers.inc();
@@ -88,7 +86,7 @@ async function follow(
   } finally {
     waiter.close();
     s.metrics.watchers.dec();
-    res.end();
+    out.end();
   }
 }
 
@@ -100,7 +98,7 @@ function wanted(call: Call<"watch">, collection: Collection, event: Event): bool
 }
 
 /** Sends what there is. The version is read first: what changes meanwhile is sent again afterwards, never missed. */
-async function snapshot(s: Services, call: Call<"watch">, collection: Collection, out: Stream): Promise<number> {
+async function snapshot(s: Services, call: Call<"watch">, collection: Collection, out: EventStream): Promise<number> {
   const { version } = await logBounds(s.db, call.scope.account);
   const { id, inherited = false } = call.query;
   if (id !== undefined && !inherited) {
@@ -123,35 +121,4 @@ async function snapshot(s: Services, call: Call<"watch">, collection: Collection
   }
   await out.event(version, "bookmark");
   return version;
-}
-
-/** Writes server-sent events, never faster than the reader reads. */
-class Stream {
-  readonly #res: ServerResponse;
-  #gone = false;
-  constructor(res: ServerResponse) {
-    this.#res = res;
-    res.once("close", () => {
-      this.#gone = true;
-    });
-    res.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
-    res.flushHeaders();
-  }
-
-  event(id: number, event: "put" | "delete" | "bookmark", data: object = {}): Promise<void> {
-    return this.#write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-  }
-
-  comment(text: string): Promise<void> {
-    return this.#write(`: ${text}\n\n`);
-  }
-
-  async #write(text: string): Promise<void> {
-    // To a reader that has left nothing is written, and above all nothing is waited for.
-    if (this.#gone || this.#res.destroyed || this.#res.write(text) || this.#gone) return;
-    const stalled = AbortSignal.timeout(STALL_MS);
-    await Promise.race([once(this.#res, "drain", { signal: stalled }), once(this.#res, "close", { signal: stalled })]).catch(() =>
-      this.#res.destroy(),
-    );
-  }
 }

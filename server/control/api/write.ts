@@ -2,8 +2,9 @@ import { digest } from "../../base/canonical.ts";
 import { nameOf } from "../access/authenticate.ts";
 import { Problem } from "../domain/problem.ts";
 import { keyOf } from "../domain/scope.ts";
-import { addAudit } from "../store/audit.ts";
+import { type AuditLine, addAudit } from "../store/audit.ts";
 import { claimKey, storeAnswer } from "../store/idempotency.ts";
+import type { Sql } from "../store/sql.ts";
 import { type Writer, writing } from "../store/writer.ts";
 import type { Services } from "./services.ts";
 import type { AnyReply, Call } from "./typed.ts";
@@ -21,28 +22,39 @@ export type WriteCall = Pick<Call<"createTask">, "headers" | "caller" | "scope" 
  * A key that was seen with the same request gives the first answer again; with another request it is refused.
  */
 export async function write<R extends AnyReply>(s: Services, call: WriteCall, work: (w: Writer) => Promise<R>): Promise<R> {
-  return writing(s.db, call.scope.account, async (w) => {
-    const key = call.headers.idempotencyKey;
-    if (key === undefined) return audited(w, call, await work(w));
-    const name = digest(`${nameOf(call.caller)}\n${call.operation}\n${key}`);
-    const seen = await claimKey(w, w.account, name, digest({ params: call.params, query: call.query, body: call.body }));
-    if (seen) {
-      if (seen.body_hash !== digest({ params: call.params, query: call.query, body: call.body }))
-        throw new Problem(
-          "idempotency_mismatch",
-          "This Idempotency-Key came with another request within the last 24 hours. Use a new key for a new request.",
-        );
-      return JSON.parse(s.signer.decrypt(key, seen.answer)) as R;
-    }
-    const reply = await audited(w, call, await work(w));
-    await storeAnswer(w, w.account, name, reply.status, s.signer.encrypt(key, JSON.stringify(reply)));
-    return reply;
-  });
+  return writing(s.db, call.scope.account, (w) => recorded(s, w, call, () => work(w)));
 }
 
-async function audited<R>(w: Writer, call: WriteCall, reply: R): Promise<R> {
+/** The part of a write around its effect, inside the transaction of the caller. */
+export async function recorded<R extends AnyReply>(s: Services, tx: Sql, call: WriteCall, work: () => Promise<R>): Promise<R> {
+  const { account } = call.scope;
+  const key = call.headers.idempotencyKey;
+  if (key === undefined) return audited(tx, call, await work());
+  const name = digest(`${nameOf(call.caller)}\n${call.operation}\n${key}`);
+  const request = digest({ params: call.params, query: call.query, body: call.body });
+  const seen = await claimKey(tx, account, name, request);
+  if (seen) {
+    if (seen.body_hash !== request)
+      throw new Problem(
+        "idempotency_mismatch",
+        "This Idempotency-Key came with another request within the last 24 hours. Use a new key for a new request.",
+      );
+    return JSON.parse(s.signer.decrypt(key, seen.answer)) as R;
+  }
+  const reply = await audited(tx, call, await work());
+  await storeAnswer(tx, account, name, reply.status, s.signer.encrypt(key, JSON.stringify(reply)));
+  return reply;
+}
+
+async function audited<R>(w: Sql, call: WriteCall, reply: R): Promise<R> {
+  await addAudit(w, acceptedLine(call));
+  return reply;
+}
+
+/** The audit line of a write that is carried out. */
+export function acceptedLine(call: WriteCall): AuditLine {
   const { account, org, project } = call.scope;
-  await addAudit(w, {
+  return {
     account,
     org,
     project,
@@ -52,14 +64,13 @@ async function audited<R>(w: Writer, call: WriteCall, reply: R): Promise<R> {
     target: targetOf(call),
     outcome: "accepted",
     request: call.requestId,
-  });
-  return reply;
+  };
 }
 
 /** What a call is about, for the audit trail. */
 export function targetOf(call: Pick<WriteCall, "params" | "scope" | "body">): string | undefined {
-  const { id, task, token } = call.params as Record<string, string | undefined>;
+  const { id, task, token, run, step } = call.params as Record<string, string | undefined>;
   const named = id ?? (call.body as { id?: string } | undefined)?.id;
-  const target = named ? keyOf(call.scope, named) : task;
+  const target = named ? keyOf(call.scope, named) : (task ?? (step ? `${run}/${step}` : run));
   return token ? `${target}/${token}` : target;
 }

@@ -67,6 +67,7 @@ test("what the contract says of the nouns is found in it", () => {
   expect(nouns.clusters.immutable).toEqual(["agent", "server"]);
   expect(nouns.applications.references).toEqual([
     { path: ["agent"], to: "agents" },
+    { path: ["appProject"], to: "appprojects" },
     { path: ["source", "repository"], to: "repositories" },
     { path: ["sources", "*", "repository"], to: "repositories" },
     { path: ["destination", "cluster"], to: "clusters" },
@@ -226,6 +227,11 @@ describe("what a report makes of an object", () => {
 describe("a task's states: every cell of the table", () => {
   const expire = (change: object = {}) =>
     ({ type: "expire", idempotent: true, attempt: 1, maxAttempts: 3, cancelRequested: false, ...change }) as TaskEvent;
+  const failed = (change: object = {}): TaskEvent => ({
+    type: "result",
+    outcome: "failed",
+    retry: { on: ["Failed"], delaySeconds: 5, attempt: 1, maxAttempts: 3, cancelRequested: false, ...change },
+  });
   const events: [string, TaskEvent, TaskState | undefined, TaskState | undefined][] = [
     // event, its value, next state when queued, next state when running
     ["lease", { type: "lease" }, "Running", undefined],
@@ -234,7 +240,11 @@ describe("a task's states: every cell of the table", () => {
     ["cancelled", { type: "result", outcome: "cancelled" }, undefined, "Cancelled"],
     ["timedOut", { type: "result", outcome: "timedOut" }, undefined, "TimedOut"],
     ["cancel", { type: "cancel" }, "Cancelled", "Running"],
-    ["timeout", { type: "timeout" }, undefined, "TimedOut"],
+    ["failed, to be tried again", failed(), undefined, "Queued"],
+    ["failed, the last attempt", failed({ attempt: 3 }), undefined, "Failed"],
+    ["failed, cancelled meanwhile", failed({ cancelRequested: true }), undefined, "Failed"],
+    ["failed, another end is tried again", failed({ on: ["TimedOut"] }), undefined, "Failed"],
+    ["timeout", { type: "timeout" }, "TimedOut", "TimedOut"],
     ["expire, idempotent", expire(), undefined, "Queued"],
     ["expire, last attempt", expire({ attempt: 3 }), undefined, "Failed"],
     ["expire, not idempotent", expire({ idempotent: false }), undefined, "Unknown"],
@@ -244,6 +254,16 @@ describe("a task's states: every cell of the table", () => {
     expect(transition("Queued", event)?.state).toBe(queued);
     expect(transition("Running", event)?.state).toBe(running);
     for (const state of ENDED) expect(transition(state, event)).toBeUndefined();
+  });
+
+  test.each([
+    [5, 1, 5],
+    [5, 2, 10],
+    [5, 4, 40],
+    [0, 9, 0],
+    [600, 9, 3_600],
+  ])("with a delay of %d s attempt %d is followed by a pause of %d s", (delaySeconds, attempt, want) => {
+    expect(transition("Running", failed({ delaySeconds, attempt, maxAttempts: 10 }))).toMatchObject({ delaySeconds: want });
   });
 });
 
@@ -255,19 +275,31 @@ test.each<[string, Partial<Parameters<typeof whyNot>[0]>, string | undefined]>([
   ["a tag missing", { tags: [] }, "SelectorMismatch"],
   ["not able", { capabilities: [] }, "NotCapable"],
   ["full", { running: 2 }, "Full"],
+  ["paused", { paused: true }, "Paused"],
+  ["a kind it may not run", { kinds: ["git.clone"] }, "KindNotAllowed"],
+  ["a kind it may run", { kinds: ["shell.run"] }, undefined],
+  ["a full disk", { full: "DiskFull" }, "DiskFull"],
+  ["the one that failed it", { worker: "bad" }, "AvoidedUntil"],
 ])("why not: %s", (_, change, want) => {
   const worker = {
     ...account,
     worker: "w",
     id: "d",
     instance: "i",
+    version: "1",
     connected: true,
+    lastSeenAt: undefined,
     draining: false,
+    paused: false,
+    kinds: [],
+    lacking: [],
+    full: undefined,
     tags: ["t"],
     capabilities: ["shell.run"],
     capacity: 2,
     running: 1,
     ...change,
   };
-  expect(whyNot(worker, { ...org, kind: "shell.run", selectors: ["t", "d"] })?.split(":")[0]).toBe(want);
+  const avoid = { instance: "bad/i", until: new Date(Date.now() + 60_000) };
+  expect(whyNot(worker, { ...org, kind: "shell.run", selectors: ["t", "d"], avoid })?.split(":")[0]).toBe(want);
 });

@@ -15,11 +15,30 @@ export interface NounOf {
   repositories: "Repository";
   clusters: "Cluster";
   applications: "Application";
+  applicationsets: "ApplicationSet";
+  appprojects: "AppProject";
+  repositorycredentials: "RepositoryCredential";
+  repositorycertificates: "RepositoryCertificate";
+  gnupgkeys: "GnupgKey";
+  webhooks: "Webhook";
+  pipelines: "Pipeline";
 }
 export type Collection = keyof NounOf;
 /** An object of a collection as the contract shows it. */
 export type ObjectOf<C extends Collection> = Schemas[NounOf[C]];
-export type DeliveredCollection = "repositories" | "clusters" | "applications";
+
+/** Collections whose objects an agent holds. */
+const DELIVERED = [
+  "repositories",
+  "repositorycredentials",
+  "repositorycertificates",
+  "gnupgkeys",
+  "clusters",
+  "appprojects",
+  "applicationsets",
+  "applications",
+] as const;
+export type DeliveredCollection = (typeof DELIVERED)[number];
 
 type Check = ((value: unknown) => boolean) & { errors?: Fault[] | null };
 type JsonSchema = Record<string, any>;
@@ -32,6 +51,8 @@ export interface Noun {
   validateStatus: Check;
   /** Defaults, references and immutable fields come from here. */
   specSchema: JsonSchema;
+  /** Its objects may have credentials, which are sealed to their agent. */
+  credentials: boolean;
   /** Top-level fields of spec that cannot change. */
   immutable: readonly string[];
   /** References by path; `*` stands for each element of a list. */
@@ -50,6 +71,7 @@ function noun(collection: Collection, name: string, scopes: readonly Level[]): N
     validateSpec: table[`validate${name}Spec`]!,
     validateStatus: table[`validate${name}Status`]!,
     specSchema,
+    credentials: specSchema.properties?.sealedCredentials !== undefined,
     immutable: properties.filter(([, schema]) => schema["x-immutable"]).map(([key]) => key),
     references: findReferences(specSchema, []),
   };
@@ -78,8 +100,15 @@ export const nouns: { readonly [C in Collection]: Noun } = {
   repositories: noun("repositories", "Repository", everywhere),
   clusters: noun("clusters", "Cluster", everywhere),
   applications: noun("applications", "Application", everywhere),
+  applicationsets: noun("applicationsets", "ApplicationSet", everywhere),
+  appprojects: noun("appprojects", "AppProject", everywhere),
+  repositorycredentials: noun("repositorycredentials", "RepositoryCredential", everywhere),
+  repositorycertificates: noun("repositorycertificates", "RepositoryCertificate", everywhere),
+  gnupgkeys: noun("gnupgkeys", "GnupgKey", everywhere),
+  webhooks: noun("webhooks", "Webhook", everywhere),
+  pipelines: noun("pipelines", "Pipeline", everywhere),
 };
 
 export function isDelivered(collection: string): collection is DeliveredCollection {
-  return collection === "repositories" || collection === "clusters" || collection === "applications";
+  return (DELIVERED as readonly string[]).includes(collection);
 }

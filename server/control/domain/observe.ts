@@ -24,6 +24,9 @@ export interface Observed {
   ignored: string[];
 }
 
+/** Their controller tells which generation it speaks of; of the others nothing but their delivery is to be known. */
+const CONTROLLED: readonly string[] = ["applications", "applicationsets"];
+
 /** Fields of status that only the service writes; a worker's word on them is passed over. */
 const OWN = ["delivery", "credentials", "reportedAt"] as const;
 
@@ -59,7 +62,7 @@ export function observe(noun: Noun, generation: number, before: Status, standing
     result.status.delivery = { state: "Delivered" };
     result.credentialsArrived = true;
     if (before.credentials === "Pending") result.status.credentials = "Delivered";
-    if (noun.collection !== "applications") result.status.observedGeneration = generation;
+    if (!CONTROLLED.includes(noun.collection)) result.status.observedGeneration = generation;
   }
   if (report.outcome === "refused" && upToDate) {
     const state = op === "delete" ? "Deleting" : "Refused";
@@ -85,7 +88,7 @@ function takeStatus(noun: Noun, generation: number, standing: Standing, report: 
     ...clean,
     ...own,
     observedGeneration: observed,
-    ...(noun.collection === "applications" ? { reportedAt: now.toISOString() } : {}),
+    ...(CONTROLLED.includes(noun.collection) ? { reportedAt: now.toISOString() } : {}),
   });
 }
 
@@ -104,7 +107,21 @@ export function fitting(noun: Noun, reported: Status): { clean: Status; ignored:
       ignored.push(field);
     }
   }
+  // Formats are not the validator's, and clients read a time as one.
+  for (const field of Object.keys(clean).filter((one) => mistimed(one, clean[one]))) {
+    delete clean[field];
+    ignored.push(field);
+  }
   return { clean, ignored };
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+/** Whether a member that the contract has as a time, by its name, is or holds a text that is none. */
+function mistimed(name: string, value: unknown): boolean {
+  if (typeof value === "string") return /(At|Time)$/.test(name) && !(TIME.test(value) && Number.isFinite(Date.parse(value)));
+  if (Array.isArray(value)) return value.some((one) => mistimed(name, one));
+  return typeof value === "object" && value !== null && Object.entries(value).some(([key, one]) => mistimed(key, one));
 }
 
 /** Whether two statuses differ in more than the time of the report. */

@@ -46,6 +46,23 @@ export class Problem extends Error {
   }
 }
 
+/** A field whose value is not allowed, by its JSON pointer. */
+export const invalid = (pointer: string, detail: string) => new Problem("invalid_field", detail, { pointer });
+
+/** A place in a spec and what is wrong there. */
+export interface Fault {
+  pointer: string;
+  detail: string;
+}
+
+/** Refuses with every fault that was found, the first one in front. */
+export function refuse(faults: readonly Fault[]): void {
+  const [first] = faults;
+  if (!first) return;
+  const errors = faults.slice(0, 20).map((fault) => ({ code: "invalid_field", ...fault }));
+  throw new Problem("invalid_field", first.detail, { pointer: first.pointer, errors });
+}
+
 /** The one answer for what is not there and for what the caller may not see: nobody can tell the two apart. */
 export const notFound = () =>
   new Problem("not_found", "There is nothing here, or this credential may not see it. Check the id, org and project.");

@@ -1,8 +1,13 @@
 import { parseDocument } from "yaml";
 import { canonical } from "../../base/canonical.ts";
 import { escapePointer } from "../../base/json.ts";
+import { setFaults } from "./applicationset.ts";
+import { projectFaults } from "./appproject.ts";
 import { deref, type Noun } from "./nouns.ts";
-import { Problem } from "./problem.ts";
+import { checkPipeline } from "./pipelines/check.ts";
+import { type Fault, invalid, Problem, refuse } from "./problem.ts";
+import { keptFaults, repositoryFaults } from "./repository.ts";
+import { certificateFaults, gnupgKeyFaults } from "./trust.ts";
 
 export type Spec = Record<string, any>;
 
@@ -35,16 +40,32 @@ export function checkSchema(noun: Noun, spec: Spec): void {
   throw new Problem("invalid_request", `${first.pointer} ${first.detail}`, { pointer: first.pointer, errors });
 }
 
-/** Rules between fields that a schema cannot say. Each names the field and what to do. */
-export function checkRules(noun: Noun, spec: Spec): void {
+/** What a noun's spec may have wrong that a schema cannot say. */
+const FAULTS: Partial<Record<Noun["collection"], (spec: never) => readonly Fault[]>> = {
+  applicationsets: setFaults,
+  appprojects: projectFaults,
+  repositories: repositoryFaults,
+  repositorycredentials: repositoryFaults,
+  repositorycertificates: certificateFaults,
+  gnupgkeys: gnupgKeyFaults,
+  pipelines: checkPipeline,
+};
+
+/** Rules between fields that a schema cannot say. Each names the field and what to do; `before` is the spec that it replaces. */
+export function checkRules(noun: Noun, spec: Spec, before?: Spec): void {
   if (spec.credentials && spec.sealedCredentials)
     throw invalid("/spec/sealedCredentials", "Give `credentials` or `sealedCredentials`, not both.");
   if (noun.collection === "applications") checkApplication(spec);
+  // The schema has been checked, so each finds the spec of its own noun.
+  refuse(FAULTS[noun.collection]?.(spec as never) ?? []);
+  refuse(keptFaults(spec, before));
 }
 
 function checkApplication(spec: Spec): void {
   if (!spec.source === !spec.sources)
     throw invalid(spec.source ? "/spec/sources" : "/spec/source", "Give exactly one of `source` and `sources`.");
+  if (spec.appProject && spec.argoProject !== undefined && spec.argoProject !== "default")
+    throw invalid("/spec/argoProject", "Give `appProject` (a project of this service) or `argoProject`, not both.");
   const refs = new Set<string>();
   for (const [source, at] of sourcesOf(spec)) {
     if (!source.repository === !source.repoUrl)
@@ -54,6 +75,8 @@ function checkApplication(spec: Spec): void {
       );
     if (source.chart && source.path)
       throw invalid(`${at}/path`, "A `chart` comes from a Helm repository, which has no paths: leave out `path` or `chart`.");
+    const tool = source.plugin && ["chart", "helm", "kustomize", "directory"].find((one) => source[one] !== undefined);
+    if (tool) throw invalid(`${at}/${tool}`, "A `plugin` makes the manifests itself: leave out it or this.");
     if (source.ref !== undefined) {
       if (refs.has(source.ref)) throw invalid(`${at}/ref`, "Another source has this `ref` already.");
       refs.add(source.ref);
@@ -104,8 +127,4 @@ function walk(value: any, path: readonly string[], pointer: string): [string, st
   if (head === undefined) return [[value as string, pointer]];
   if (head !== "*") return walk(value[head], rest, `${pointer}/${head}`);
   return (value as unknown[]).flatMap((item, i) => walk(item, rest, `${pointer}/${i}`));
-}
-
-export function invalid(pointer: string, detail: string): Problem {
-  return new Problem("invalid_field", detail, { pointer });
 }

@@ -6,24 +6,40 @@ export type TaskState = Schemas["Task"]["state"];
  * What can happen to a task. `lease*` events are the server's clock speaking, the others a person or the worker that holds the lease.
  *
  *              lease    result    cancel      expire                              timeout
- *   Queued     Running  -         Cancelled   -                                   -
- *   Running    -        its end   (asked)     Queued | Unknown | Failed | Cancelled   TimedOut
+ *   Queued     Running  -         Cancelled   -                                   TimedOut (waited for too long)
+ *   Running    -        its end   (asked)     Queued | Unknown | Failed | Cancelled   TimedOut (ran for too long)
+ *                       | Queued
  *   ended      -        -         -           -                                   -
  *
- * `cancel` of a running task only asks: the worker ends the processes and reports, or its lease runs out.
+ * `cancel` of a running task only asks: the worker ends the processes and reports, or its lease runs out. A result puts the task back
+ * into the queue when `retryOn` names it and attempts are left. A timeout that the worker did not report never does: it may still run.
  */
 export type TaskEvent =
   | { type: "lease" }
-  | { type: "result"; outcome: Schemas["TaskResult"]["outcome"] }
+  | { type: "result"; outcome: Schemas["TaskResult"]["outcome"]; retry?: Retry }
   | { type: "cancel" }
   | { type: "expire"; idempotent: boolean; attempt: number; maxAttempts: number; cancelRequested: boolean }
-  | { type: "timeout" };
+  | { type: "timeout"; why?: string };
+
+/** When a task that its worker has ended is tried again. */
+export interface Retry {
+  on: readonly string[];
+  delaySeconds: number;
+  attempt: number;
+  maxAttempts: number;
+  cancelRequested: boolean;
+}
 
 export interface Transition {
   state: TaskState;
   reason?: string;
   message?: string;
+  /** Back in the queue: how long it waits there before anybody may take it. */
+  delaySeconds?: number;
 }
+
+/** The longest pause between two attempts. */
+const MAX_DELAY_SECONDS = 3_600;
 
 const RESULTS: Record<Schemas["TaskResult"]["outcome"], TaskState> = {
   succeeded: "Succeeded",
@@ -37,12 +53,14 @@ export function transition(state: TaskState, event: TaskEvent): Transition | und
   if (state === "Queued") {
     if (event.type === "lease") return { state: "Running" };
     if (event.type === "cancel") return { state: "Cancelled", reason: "CancelledInQueue", message: "Cancelled before a worker took it." };
+    if (event.type === "timeout")
+      return { state: "TimedOut", reason: "NoWorkerInTime", message: event.why ?? "No worker took it within its queue timeout." };
     return undefined;
   }
   if (state !== "Running") return undefined;
   switch (event.type) {
     case "result":
-      return { state: RESULTS[event.outcome] };
+      return result(event.outcome, event.retry);
     case "cancel":
       return { state: "Running", reason: "CancelRequested", message: "The worker is ending it." };
     case "timeout":
@@ -52,6 +70,12 @@ export function transition(state: TaskState, event: TaskEvent): Transition | und
     default:
       return undefined;
   }
+}
+
+function result(outcome: Schemas["TaskResult"]["outcome"], retry: Retry | undefined): Transition {
+  const state = RESULTS[outcome];
+  if (!retry?.on.includes(state) || retry.cancelRequested || retry.attempt >= retry.maxAttempts) return { state };
+  return { state: "Queued", delaySeconds: Math.min(retry.delaySeconds * 2 ** (retry.attempt - 1), MAX_DELAY_SECONDS) };
 }
 
 function expire(event: Extract<TaskEvent, { type: "expire" }>): Transition {

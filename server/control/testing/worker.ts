@@ -18,6 +18,9 @@ export class TestWorker {
   worker = "";
   session = "";
 
+  /** How it says it was installed; the version before said nothing. */
+  type: string | undefined = "SHELL";
+
   constructor(url: string, instance = `i-${randomBytes(3).toString("hex")}`, clusterUid?: string) {
     this.url = url;
     this.instance = instance;
@@ -64,6 +67,7 @@ export class TestWorker {
       ...(this.clusterUid ? { clusterUid: this.clusterUid } : {}),
       version: "0.1.0",
       capabilities: this.capabilities,
+      ...(this.type ? { type: this.type } : {}),
     };
     const signature = ed25519Signer(this.sign.seed)(`outpost/session/v1\n${canonical(fields)}`);
     return ask(this.url, "POST", "/v1/worker/session", { body: { ...fields, signature, ...change } });

@@ -4,7 +4,8 @@ import { makeEd25519 } from "../../../base/ed25519.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import { notFound, Problem } from "../../domain/problem.ts";
 import type { Scope } from "../../domain/scope.ts";
-import { insertToken, listTokens, revokeToken, type TokenRow } from "../../store/tokens.ts";
+import { expireToken, insertToken, listTokens, revokeToken, type TokenRow, tryLockToken } from "../../store/tokens.ts";
+import { endWorkersOf } from "../../store/workers.ts";
 import type { Writer } from "../../store/writer.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
@@ -39,10 +40,10 @@ export async function makeToken(
 }
 
 /** A duration of the contract in seconds, within what a date can hold. */
-export function seconds(duration: string): number {
+export function seconds(duration: string, pointer = "/expiresIn"): number {
   const value = (tryParseDuration(duration) ?? 0) / 1_000;
   if (value < 1 || value > MAX_SECONDS)
-    throw new Problem("invalid_field", "Use a duration between 1s and ten years, as `24h`.", { pointer: "/expiresIn" });
+    throw new Problem("invalid_field", "Use a duration between 1s and ten years, as `24h`.", { pointer });
   return value;
 }
 
@@ -75,7 +76,24 @@ const revoke = (s: Services, collection: Collection) => (call: RevokeCall) =>
   write(s, call, async (w) => {
     const object = await findObject(w, collection, call.scope, call.params.id);
     if (!(await revokeToken(w, w.account, object.uid, call.params.token))) throw notFound();
+    // The replicas of a delegate keep its token and live with it: they end now, and what they run is lost to them. An agent's token
+    // was used up by its one enrolment; the agent goes on, and ends with its object.
+    if (collection === "delegates" && (await endWorkersOf(w, w.account, call.params.token)) > 0) w.notify(w.account, "sessions");
     return { status: 204 as const };
+  });
+
+/** Makes a successor; the old token goes on for the overlap, so that deployments can be changed one after the other. */
+const rotate = (s: Services) => (call: Call<"rotateDelegateToken">) =>
+  write(s, call, async (w) => {
+    const { overlap = "1h", expiresIn } = call.body ?? {};
+    const object = await findObject(w, "delegates", call.scope, call.params.id);
+    const old = await tryLockToken(w, w.account, call.params.token);
+    if (!old || old.objectUid !== object.uid) throw notFound();
+    if (old.revokedAt || old.expired)
+      throw new Problem("conflict", "The token has ended already: there is nothing to overlap with. Create a new one.");
+    const { row, text } = await makeToken(s, w, "delegates", call.scope, call.params.id, expiresIn);
+    await expireToken(w, w.account, old.id, tryParseDuration(overlap) === 0 ? 0 : seconds(overlap, "/overlap"));
+    return { status: 201 as const, body: { ...view(row), token: text }, headers: { "Cache-Control": "no-store" } };
   });
 
 export const createAgentToken = (s: Services): Handler<"createAgentToken"> => create(s, "agents");
@@ -84,3 +102,4 @@ export const listAgentTokens = (s: Services): Handler<"listAgentTokens"> => list
 export const listDelegateTokens = (s: Services): Handler<"listDelegateTokens"> => list(s, "delegates");
 export const revokeAgentToken = (s: Services): Handler<"revokeAgentToken"> => revoke(s, "agents");
 export const revokeDelegateToken = (s: Services): Handler<"revokeDelegateToken"> => revoke(s, "delegates");
+export const rotateDelegateToken = (s: Services): Handler<"rotateDelegateToken"> => rotate(s);

@@ -1,7 +1,13 @@
-import { type Fault, validateDiff, validateManifests } from "../../../../openapi/contract/validators.js";
-import { Problem } from "../../domain/problem.ts";
+import {
+  type Fault,
+  validateDiff,
+  validateLiveResource,
+  validateManifests,
+  validateResourceTree,
+  validateRevisionInfo,
+} from "../../../../openapi/contract/validators.js";
 import { askAgent, type Question } from "../../tasks/ask.ts";
-import { questionParams, requireAgentOf } from "../ask.ts";
+import { answerOf, questionParams, requireAgentOf } from "../ask.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
@@ -14,16 +20,26 @@ export const getApplicationDiff =
 
 export const getApplicationManifests =
   (s: Services): Handler<"getApplicationManifests"> =>
-  async (call) => ({
-    status: 200,
-    body: await read(
-      s,
-      call,
-      "application.manifests",
-      validateManifests,
-      call.query.revision === undefined ? {} : { revision: call.query.revision },
-    ),
-  });
+  async (call) => ({ status: 200, body: await read(s, call, "application.manifests", validateManifests, call.query) });
+
+export const getApplicationTree =
+  (s: Services): Handler<"getApplicationTree"> =>
+  async (call) => ({ status: 200, body: await read(s, call, "application.tree", validateResourceTree, {}) });
+
+export const getApplicationResource =
+  (s: Services): Handler<"getApplicationResource"> =>
+  async (call) => {
+    const { group, version, kind, namespace, name } = call.query;
+    const resource = { group, version, kind, namespace, name };
+    return { status: 200, body: await read(s, call, "application.resource", validateLiveResource, { resource }) };
+  };
+
+export const getApplicationRevision =
+  (s: Services): Handler<"getApplicationRevision"> =>
+  async (call) => {
+    const { revision, source } = call.query;
+    return { status: 200, body: await read(s, call, "application.revision", validateRevisionInfo, { revision, source }) };
+  };
 
 export const getApplicationHistory =
   (s: Services): Handler<"getApplicationHistory"> =>
@@ -41,10 +57,6 @@ async function read<T>(
 ): Promise<T> {
   const app = await findObject(s.db, "applications", call.scope, call.params.id);
   const agent = await requireAgentOf(s.db, app);
-  const ended = await askAgent(s.db, agent, { kind, params: { ...(await questionParams(s.db, app)), ...extra } }, call.signal);
-  if (ended.state !== "Succeeded")
-    throw new Problem("agent_refused", ended.message ?? `The agent could not do it: ${ended.reason ?? ended.state}.`);
-  if (!fits(ended.outputs))
-    throw new Problem("agent_refused", "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.");
-  return ended.outputs;
+  const params = { ...(await questionParams(s.db, app)), ...(JSON.parse(JSON.stringify(extra)) as object) };
+  return answerOf(await askAgent(s.db, agent, { kind, params }, call.signal), fits);
 }

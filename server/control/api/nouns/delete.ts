@@ -1,9 +1,10 @@
-import { type Collection, isDelivered, type ObjectOf } from "../../domain/nouns.ts";
+import { type Collection, isDelivered, type ObjectOf, type Schemas } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
+import { isAskedFor } from "../../domain/trust.ts";
 import { deliverTombstone } from "../../store/deliveries.ts";
 import { deleteKeysIn } from "../../store/keys.ts";
 import { removeObject, type Stored, updateObject } from "../../store/objects.ts";
-import { inhabitantsOf, usersOf } from "../../store/references.ts";
+import { inhabitantsOf, projectsBeside, usersOf } from "../../store/references.ts";
 import type { Row } from "../../store/sql.ts";
 import { removeWorkers, workersOf } from "../../store/workers.ts";
 import type { Writer } from "../../store/writer.ts";
@@ -83,6 +84,11 @@ async function removeIdentities(w: Writer, found: Stored): Promise<void> {
 async function checkUnused(w: Writer, found: Stored): Promise<void> {
   const users = await usersOf(w, w.account, found.uid);
   if (users.length > 0) throw inUse("is referred to by", users);
+  if (found.collection === "gnupgkeys") {
+    const key = found.spec as Schemas["GnupgKeySpec"];
+    const asking = (await projectsBeside(w, w.account, found.uid)).filter(({ spec }) => isAskedFor(key, spec));
+    if (asking.length > 0) throw inUse("is a key by which commits must be signed for", asking.slice(0, 5));
+  }
   if (found.collection === "organizations" || found.collection === "projects") {
     const inside = await inhabitantsOf(
       w,

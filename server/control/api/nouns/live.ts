@@ -32,6 +32,10 @@ function instance(w: WorkerRow, running: number) {
     ...(w.lastSeenAt ? { lastHeartbeatAt: w.lastSeenAt.toISOString() } : {}),
     running,
     capabilities: w.capabilities,
+    ...(w.lacking.length ? { lacking: w.lacking } : {}),
+    ...(w.tags.length ? { tags: w.tags } : {}),
+    ...(w.type ? { type: w.type } : {}),
+    ...(Object.keys(w.headroom).length ? { headroom: w.headroom } : {}),
     draining: w.draining,
   };
 }

@@ -1,7 +1,7 @@
 import { type Noun, nouns } from "../../domain/nouns.ts";
-import { Problem } from "../../domain/problem.ts";
+import { invalid, Problem } from "../../domain/problem.ts";
 import { resolveReference, type Scope } from "../../domain/scope.ts";
-import { invalid, referencesIn, type Spec } from "../../domain/spec.ts";
+import { referencesIn, type Spec } from "../../domain/spec.ts";
 import { type Stored, tryFindByUid, tryFindObject } from "../../store/objects.ts";
 import type { Sql } from "../../store/sql.ts";
 
@@ -10,6 +10,8 @@ export interface Target {
   object: Stored;
   /** For what is delivered itself: the agent it is registered with. */
   agentUid: string | undefined;
+  /** The project whose applications alone may use it. */
+  projectUid: string | undefined;
 }
 
 /** Finds everything a spec refers to. What is missing and what is out of reach are refused with the same words. */
@@ -24,16 +26,18 @@ export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec)
         `There is no ${to.replace(/ies$/, "y").replace(/s$/, "")} \`${reference}\` to refer to from this scope. Use \`id\` for the same scope, \`org.id\` or \`account.id\` for a scope above.`,
         { pointer },
       );
-    targets.push({ pointer, object, agentUid: await agentOf(sql, object) });
+    const [agentUid, projectUid] = [await referenceOf(sql, object, "agent"), await referenceOf(sql, object, "appProject")];
+    targets.push({ pointer, object, agentUid, projectUid });
   }
   return targets;
 }
 
-async function agentOf(sql: Sql, object: Stored): Promise<string | undefined> {
-  if (!nouns[object.collection].references.some((r) => r.path[0] === "agent")) return undefined;
-  const [row] = await sql.query("select to_uid from object_references where account = $1 and from_uid = $2 and pointer = '/spec/agent'", [
+async function referenceOf(sql: Sql, object: Stored, field: "agent" | "appProject"): Promise<string | undefined> {
+  if (!nouns[object.collection].references.some((r) => r.path[0] === field)) return undefined;
+  const [row] = await sql.query("select to_uid from object_references where account = $1 and from_uid = $2 and pointer = $3", [
     object.account,
     object.uid,
+    `/spec/${field}`,
   ]);
   return row?.to_uid;
 }
@@ -50,8 +54,19 @@ export function checkSameAgent(targets: readonly Target[]): void {
   }
 }
 
+/** What belongs to a project is for its applications alone; the agent would refuse the others later, and with less to say. */
+export function checkSameProject(targets: readonly Target[]): void {
+  const own = targets.find((t) => t.pointer === "/spec/appProject")?.object;
+  for (const { pointer, projectUid, object } of targets)
+    if (projectUid !== undefined && projectUid !== own?.uid)
+      throw invalid(
+        pointer,
+        `\`${object.id}\` belongs to an app project, whose applications alone may use it. Set \`appProject\` to that project, or use another one.`,
+      );
+}
+
 /** The agent that a delivered object is registered with. */
 export async function findAgentOf(sql: Sql, object: Stored): Promise<Stored | undefined> {
-  const uid = await agentOf(sql, object);
+  const uid = await referenceOf(sql, object, "agent");
   return uid === undefined ? undefined : tryFindByUid(sql, object.account, uid);
 }

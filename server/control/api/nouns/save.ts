@@ -3,12 +3,13 @@ import { type Collection, isDelivered, nouns } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import { type Scope, workerName } from "../../domain/scope.ts";
 import { checkImmutable, checkRules, checkSchema, type Spec, withDefaults } from "../../domain/spec.ts";
+import { statusAfterChange } from "../../domain/webhook.ts";
 import { deliverSpec, deliverToUsersOf } from "../../store/deliveries.ts";
 import { insertObject, type Stored, updateObject } from "../../store/objects.ts";
 import { setReferences } from "../../store/references.ts";
 import type { Writer } from "../../store/writer.ts";
-import { checkSameAgent, resolveAll, type Target } from "./references.ts";
-import { type Envelope, sealFor } from "./seal.ts";
+import { checkSameAgent, checkSameProject, resolveAll, type Target } from "./references.ts";
+import { type Envelope, mayHaveCredentials, sealFor } from "./seal.ts";
 
 /**
  * Stores a new or changed spec, as PUT and PATCH both do: check it alone, check it against what it refers to, seal its
@@ -27,16 +28,15 @@ export async function save(
     throw new Problem("being_deleted", "The object is being deleted by its agent. Wait until it is gone, then create it again.");
   const whole = withDefaults(noun, given);
   checkSchema(noun, whole);
-  checkRules(noun, whole);
+  checkRules(noun, whole, existing?.spec);
   const { credentials, sealedCredentials, ...spec } = whole;
   if (existing) checkImmutable(noun, existing.spec, spec);
   const targets = await resolveAll(w, noun, scope, spec);
   checkSameAgent(targets);
+  checkSameProject(targets);
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
   const sealed =
-    agent && isDelivered(collection) && collection !== "applications"
-      ? await sealFor(agent, scope, collection, id, credentials, sealedCredentials)
-      : undefined;
+    agent && mayHaveCredentials(collection) ? await sealFor(agent, scope, collection, id, credentials, sealedCredentials) : undefined;
 
   // New credentials are a change, though nothing of them is stored with the spec.
   if (existing && !sealed && canonical(existing.spec) === canonical(spec)) return existing;
@@ -45,7 +45,8 @@ export async function save(
         ...existing,
         generation: existing.generation + 1,
         spec,
-        status: statusAfter(collection, existing.status, sealed),
+        status:
+          collection === "webhooks" ? statusAfterChange(existing, spec, await clock(w)) : statusAfter(collection, existing.status, sealed),
       })
     : await insertObject(w, { ...scope, collection, id, spec, status: firstStatus(collection, sealed) });
   await setReferences(
@@ -53,7 +54,7 @@ export async function save(
     saved.uid,
     targets.map((t) => ({ pointer: t.pointer, toUid: t.object.uid })),
   );
-  if (agent && isDelivered(collection)) await deliver(w, saved, agent, sealed, existing);
+  if (agent) await deliver(w, saved, agent, sealed, existing);
   return saved;
 }
 
@@ -64,20 +65,22 @@ async function deliver(
   sealed: Envelope | undefined,
   before: Stored | undefined,
 ): Promise<void> {
-  const { account, org, project, uid, id } = saved;
-  const collection = saved.collection as "repositories" | "clusters" | "applications";
+  const { account, org, project, uid, id, collection } = saved;
+  if (!isDelivered(collection)) return;
   await deliverSpec(w, { account, org, project, agentUid: agent.uid, uid, collection, id, name: workerName(agent, saved, id), sealed });
   // The address is what users of a repository or cluster are told of it.
   if (before && (before.spec.url !== saved.spec.url || before.spec.server !== saved.spec.server)) await deliverToUsersOf(w, uid);
 }
+
+const clock = async (w: Writer): Promise<Date> => (await w.query("select outpost_now() n"))[0]!.n;
 
 const PENDING = { state: "Pending", reason: "NotDelivered", message: "The agent takes it when it connects next." } as const;
 
 function firstStatus(collection: Collection, sealed: Envelope | undefined): Record<string, unknown> {
   if (collection === "agents") return { connected: false };
   if (collection === "delegates") return { connected: false, instances: [] };
-  if (collection === "applications") return { delivery: PENDING };
-  return isDelivered(collection) ? { delivery: PENDING, credentials: sealed ? "Pending" : "None" } : {};
+  if (!isDelivered(collection)) return {};
+  return { delivery: PENDING, ...(nouns[collection].credentials ? { credentials: sealed ? "Pending" : "None" } : {}) };
 }
 
 function statusAfter(collection: Collection, status: Record<string, unknown>, sealed: Envelope | undefined): Record<string, unknown> {

@@ -1,10 +1,13 @@
-import { seal } from "../../../../openapi/seal.ts";
-import type { Schemas } from "../../domain/nouns.ts";
+import { type SealContext, seal } from "../../../../openapi/seal.ts";
+import { type Collection, nouns, type Schemas } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import type { Scope } from "../../domain/scope.ts";
 import type { Stored } from "../../store/objects.ts";
 
 export type Envelope = Schemas["SealedEnvelope"];
+type Sealed = SealContext["collection"];
+
+export const mayHaveCredentials = (collection: Collection): collection is Sealed => nouns[collection].credentials;
 
 /**
  * The credentials of a request as an envelope that only the agent can open. This is the edge: plain credentials live in memory
@@ -13,7 +16,7 @@ export type Envelope = Schemas["SealedEnvelope"];
 export async function sealFor(
   agent: Stored,
   scope: Scope,
-  collection: "repositories" | "clusters",
+  collection: Sealed,
   id: string,
   credentials: Record<string, unknown> | undefined,
   sealed: Envelope | undefined,

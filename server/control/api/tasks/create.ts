@@ -1,35 +1,47 @@
-import type { Fault } from "../../../../openapi/contract/validators.js";
-import { validateTaskParamsGitClone, validateTaskParamsShellRun } from "../../../../openapi/contract/validators.js";
+import { nameOf } from "../../access/authenticate.ts";
 import type { Schemas } from "../../domain/nouns.ts";
-import { Problem } from "../../domain/problem.ts";
-import { createTaskRow } from "../../tasks/create.ts";
+import { checkParams } from "../../domain/params.ts";
+import { createAudited, createTaskRow, type NewTask } from "../../tasks/create.ts";
 import { viewTask } from "../../tasks/rows.ts";
 import { checkScopeExists } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
-import type { Handler } from "../typed.ts";
-import { write } from "../write.ts";
-
-type Check = ((value: unknown) => boolean) & { errors?: Fault[] | null };
-const PARAMS: Record<Schemas["TaskKind"], Check> = {
-  "git.clone": validateTaskParamsGitClone as Check,
-  "shell.run": validateTaskParamsShellRun as Check,
-};
+import type { Call, Handler } from "../typed.ts";
+import { acceptedLine } from "../write.ts";
+import { writeTask } from "./write.ts";
 
 export const createTask =
   (s: Services): Handler<"createTask"> =>
   async (call) => {
-    const { kind, params, selectors = [], timeoutSeconds = 600, maxAttempts = 3, idempotent = false } = call.body;
-    const check = PARAMS[kind];
-    if (!check(params)) {
-      const fault = check.errors?.[0];
-      const member = fault?.params.missingProperty ?? fault?.params.additionalProperty;
-      throw new Problem("invalid_field", `The parameters do not fit ${kind}: ${fault?.message ?? "see the contract"}.`, {
-        pointer: `/params${fault?.instancePath ?? ""}${member ? `/${member}` : ""}`,
-      });
+    const task = newTask(call.body, call);
+    if (call.headers.idempotencyKey === undefined) {
+      await s.bounds.admit(s.db, call.scope);
+      const made = await createAudited(s.db, task, acceptedLine(call));
+      if (made) return { status: 201, body: viewTask(made) };
+      // There is no such organisation or project: this says so.
+      await checkScopeExists(s.db, call.scope);
     }
-    return write(s, call, async (w) => {
-      await checkScopeExists(w, call.scope);
-      const task = await createTaskRow(w, { ...call.scope, kind, params, selectors, timeoutSeconds, maxAttempts, idempotent });
-      return { status: 201 as const, body: viewTask(task, []) };
+    return writeTask(s, call, async (tx) => {
+      await checkScopeExists(tx, call.scope);
+      await s.bounds.admit(tx, call.scope);
+      return { status: 201 as const, body: viewTask(await createTaskRow(tx, task)) };
     });
   };
+
+/** A request with the contract's defaults filled in, its parameters checked. */
+export function newTask(r: Schemas["TaskRequest"], call: Pick<Call<"createTask">, "scope" | "caller">): NewTask {
+  checkParams(r.kind, r.params);
+  return {
+    ...call.scope,
+    kind: r.kind,
+    params: r.params,
+    selectors: r.selectors ?? [],
+    timeoutSeconds: r.timeoutSeconds ?? 600,
+    maxAttempts: r.maxAttempts ?? 3,
+    idempotent: r.idempotent ?? false,
+    name: r.name,
+    queueTimeoutSeconds: r.queueTimeoutSeconds,
+    retryOn: r.retryOn,
+    retryDelaySeconds: r.retryDelaySeconds,
+    requestedBy: nameOf(call.caller),
+  };
+}

@@ -1,9 +1,12 @@
+import { summarize } from "../../domain/explain.ts";
+import type { Schemas } from "../../domain/nouns.ts";
 import { notFound } from "../../domain/problem.ts";
 import type { Scope } from "../../domain/scope.ts";
+import { artifactsOf } from "../../store/artifacts.ts";
 import type { Sql } from "../../store/sql.ts";
 import { explainTask } from "../../tasks/explain.ts";
 import { readLogs } from "../../tasks/logs.ts";
-import { attemptsOf, type TaskRow, toTask, tryFindTask, viewTask } from "../../tasks/rows.ts";
+import { type TaskRow, toTask, tryFindTask, viewTask } from "../../tasks/rows.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import { checkScopeExists } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
@@ -17,11 +20,13 @@ export async function findTask(sql: Sql, scope: Scope, id: string): Promise<Task
   return task;
 }
 
-/** The task with its attempts and, while it waits, why nobody takes it. */
-export async function showTask(s: Services, call: Pick<Call<"getTask">, "caller">, task: TaskRow) {
-  const attempts = (await attemptsOf(s.db, task.account, [task.id])).get(task.id) ?? [];
+/** The task with its files and, while it waits, why nobody takes it. */
+export async function showTask(s: Services, call: Pick<Call<"getTask">, "caller">, task: TaskRow): Promise<Schemas["Task"]> {
+  const artifacts = (await artifactsOf(s.db, task.account, [task.id])).get(task.id);
+  if (task.state !== "Queued") return viewTask(task, { artifacts });
   const visible = call.caller?.kind === "key" ? call.caller.key : task;
-  return viewTask(task, attempts, task.state === "Queued" ? await explainTask(s.db, task, visible) : undefined);
+  const explanation = await explainTask(s.db, task, visible);
+  return { ...viewTask(task, { artifacts, explanation }), message: summarize(explanation, task) };
 }
 
 export const getTask =
@@ -33,22 +38,23 @@ export const listTasks =
   (s: Services): Handler<"listTasks"> =>
   async (call) => {
     await checkScopeExists(s.db, call.scope);
-    const { limit = 100, cursor } = call.query;
+    const { limit = 100, cursor, state, kind } = call.query;
     const [before, beforeId] = cursor === undefined ? [8.64e15, ""] : readCursor(cursor, ["number", "string"]);
     const rows = await s.db.query(
       `select *, (extract(epoch from created_at) * 1000000)::bigint micros from tasks where account = $1 and org = $2 and project = $3 and agent_uid is null
-         and ((extract(epoch from created_at) * 1000000)::bigint, id) < ($4::bigint, $5) order by created_at desc, id desc limit $6`,
-      [call.scope.account, call.scope.org, call.scope.project, before, beforeId, limit + 1],
+         and ((extract(epoch from created_at) * 1000000)::bigint, id) < ($4::bigint, $5) and ($7::text is null or state = $7) and ($8::text is null or kind = $8)
+       order by created_at desc, id desc limit $6`,
+      [call.scope.account, call.scope.org, call.scope.project, before, beforeId, limit + 1, state ?? null, kind ?? null],
     );
     const page = rows.slice(0, limit);
-    const attempts = await attemptsOf(
+    const files = await artifactsOf(
       s.db,
       call.scope.account,
       page.map((r) => r.id),
     );
     const last = page.at(-1);
     const more = rows.length > limit && last ? { nextCursor: writeCursor([Number(last.micros), last.id]) } : {};
-    return { status: 200, body: { items: page.map((r) => viewTask(toTask(r), attempts.get(r.id) ?? [])), ...more } };
+    return { status: 200, body: { items: page.map((r) => viewTask(toTask(r), { artifacts: files.get(r.id) })), ...more } };
   };
 
 export const getTaskLogs =

@@ -60,9 +60,10 @@ async function enrol(s: Services, w: Writer, call: Call<"enrolWorker">): Promise
     (x) => x.tokenId === token.id && x.signKey === body.signKey && x.sealKey === body.sealKey,
   );
   if (earlier) return answer(earlier);
+  // Before the nonce too: with one that was not given a worker can ask whether its token is good, and nothing is made or used up.
+  if (!usable(token)) return refuse(new Problem("token_invalid", INVALID));
   if (!(await takeNonce(s, w, w.account, body.nonce)))
     return refuse(new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one."));
-  if (!usable(token)) return refuse(new Problem("token_invalid", INVALID));
   const worker = await admit(w, object, token, body);
   await addAudit(w, { ...line, outcome: "accepted" });
   return answer(worker);
@@ -118,7 +119,7 @@ async function adopt(w: Writer, agent: Stored, worker: WorkerRow, before: Worker
   const moved = before.clusterUid !== worker.clusterUid;
   // In the same cluster the agent still finds its Secrets; in another it has none of them.
   const rows = await w.query(
-    "select uid from deliveries where account = $1 and agent_uid = $2 and collection in ('repositories', 'clusters')",
+    "select uid from deliveries where account = $1 and agent_uid = $2 and collection in ('repositories', 'repositorycredentials', 'clusters')",
     [w.account, agent.uid],
   );
   for (const { uid } of rows) {

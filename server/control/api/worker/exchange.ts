@@ -2,10 +2,9 @@ import { stillValid } from "../../access/authenticate.ts";
 import { Problem } from "../../domain/problem.ts";
 import { agentTopic, setKnown } from "../../store/deliveries.ts";
 import { tryFindByUid } from "../../store/objects.ts";
-import { type SessionRow, touchWorker } from "../../store/sessions.ts";
-import { tryFindWorker } from "../../store/workers.ts";
+import { type Said, type SessionRow, saveSaid } from "../../store/sessions.ts";
 import { writing } from "../../store/writer.ts";
-import { cancelledOf, leaseTasks } from "../../tasks/lease.ts";
+import { cancelledOf, leaseQuestions, repeatLeases, type WorkerTask } from "../../tasks/lease.ts";
 import { setConnected } from "../../tasks/presence.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler, Reply } from "../typed.ts";
@@ -23,34 +22,77 @@ export const exchange =
   async (call) => {
     const session = sessionOf(call);
     const { body } = call;
-    await contact(s, session, body.draining);
+    await contact(s, session, { draining: body.draining, headroom: body.headroom });
     // A poll of the same worker that is still waiting would go on taking tasks for it: it is woken and returns.
-    if (body.draining) await s.db.transaction(async (tx) => tx.notify(session.account, `worker:${session.worker}`));
-    if (session.kind === "agent" && body.known)
-      await s.db.transaction((tx) => setKnown(tx, session.account, session.objectUid, saneKnown(body.known!)));
-    if (session.kind === "agent" && body.reports?.length) await takeReports(s, session, body.reports);
-    const ends = Date.now() + body.wait * 1_000;
-    const topics = ["sessions", session.kind === "agent" ? agentTopic(session.objectUid) : "tasks", `worker:${session.worker}`];
-    const waiter = new Waiter(s.db, session.account, topics);
+    if (body.draining) s.db.notify(session.account, `worker:${session.worker}`);
     s.metrics.polls.inc();
     try {
-      for (;;) {
-        const { leaving, ...answer } = await gather(s, session, body.draining ? 0 : body.free);
-        const left = leaving && !body.draining ? 0 : ends - Date.now();
-        if (answer.objects.length || answer.tasks.length || answer.cancel.length || left <= 0 || call.signal.aborted)
-          return { status: 200, body: answer };
-        await waiter.wait(Math.min(left, LOOK_MS), call.signal);
-        if (!(await stillValid(s.db, call.caller!)))
-          throw new Problem(
-            "session_expired",
-            "The session has ended: a newer one of this instance was opened, or the worker was removed.",
-          );
-      }
+      return { status: 200, body: await (session.kind === "agent" ? serveAgent(s, call, session) : serveDelegate(s, call, session)) };
     } finally {
-      waiter.close();
       s.metrics.polls.dec();
     }
   };
+
+/** An agent waits for its objects, and for questions about them. */
+async function serveAgent(s: Services, call: Call<"exchange">, session: SessionRow): Promise<Answer> {
+  const { body } = call;
+  if (body.known) await s.db.transaction((tx) => setKnown(tx, session.account, session.objectUid, saneKnown(body.known!)));
+  if (body.reports?.length) await takeReports(s, session, body.reports);
+  const ends = Date.now() + body.wait * 1_000;
+  const waiter = new Waiter(s.db, session.account, ["sessions", agentTopic(session.objectUid), `worker:${session.worker}`]);
+  try {
+    for (;;) {
+      const answer = await s.db.transaction(async (tx) => {
+        const { objects, more } = await collectObjects(s, tx, session);
+        const room = body.draining ? 0 : body.free;
+        const again = room > 0 ? await repeatLeases(tx, session) : [];
+        const tasks = room > again.length ? [...again, ...(await leaseQuestions(tx, session, room - again.length))] : again;
+        const cancel = await cancelledOf(tx, session);
+        return { objects, tasks: tasks.map((task) => s.signer.signed(withoutScope(task))), cancel, ...(more ? { more } : {}) };
+      });
+      const left = ends - Date.now();
+      if (answer.objects.length || answer.tasks.length || answer.cancel.length || left <= 0 || call.signal.aborted) return answer;
+      await waiter.wait(Math.min(left, LOOK_MS), call.signal);
+      if (!(await stillValid(s.db, call.caller!))) throw ended();
+    }
+  } finally {
+    waiter.close();
+  }
+}
+
+/** A delegate waits at the desk where tasks are given out, which also has word of its tasks that were cancelled. */
+async function serveDelegate(s: Services, call: Call<"exchange">, session: SessionRow): Promise<Answer> {
+  const { wait, draining, headroom, ...asked } = call.body;
+  const free = draining || headroom?.full !== undefined ? 0 : asked.free;
+  const stop = new AbortController();
+  const leave = () => stop.abort();
+  const timer = wait > 0 ? setTimeout(leave, wait * 1_000) : undefined;
+  call.signal.addEventListener("abort", leave, { once: true });
+  try {
+    const given = await s.desks.of(session.account).ask({ session, free, draining, once: wait === 0 }, stop.signal);
+    if (given.ended) throw ended();
+    for (const { kind } of given.tasks) s.metrics.leases.inc({ kind });
+    return answerOf(s, session, given.tasks, given.cancel);
+  } finally {
+    clearTimeout(timer);
+    call.signal.removeEventListener("abort", leave);
+  }
+}
+
+const ended = () =>
+  new Problem("session_expired", "The session has ended: a newer one of this instance was opened, or the worker was removed.");
+
+/** An agent has no use for it, and one of the version before would refuse a question that has it. */
+const withoutScope = ({ scope: _, ...task }: WorkerTask): WorkerTask => task;
+
+/** Tasks as they go out: signed, each with the credential of its lease. */
+function answerOf(s: Services, { account, type }: SessionRow, tasks: readonly WorkerTask[], cancel: string[]): Answer {
+  // A delegate of the version before says nothing of how it was installed, and takes no task with fields that it does not know.
+  const signed = tasks.map((task) =>
+    s.signer.signed(type ? { ...task, token: s.signer.taskToken({ account, task: task.task, fence: task.fence }) } : withoutScope(task)),
+  );
+  return { objects: [], tasks: signed, cancel };
+}
 
 /** The session behind a worker's call. */
 export function sessionOf(call: Pick<Call<"exchange">, "caller">): SessionRow {
@@ -59,30 +101,14 @@ export function sessionOf(call: Pick<Call<"exchange">, "caller">): SessionRow {
 }
 
 /** Whatever a worker asks shows that it lives. */
-export async function contact(s: Services, session: SessionRow, draining?: boolean): Promise<void> {
-  const wasAway = await touchWorker(s.db, session, draining);
-  if (!wasAway) return;
+export async function contact(s: Services, session: SessionRow, said: Said = {}): Promise<void> {
+  s.contacts.add(session);
+  await saveSaid(s.db, session, said);
+  if (session.connected) return;
   await writing(s.db, session.account, async (w) => {
     const object = await tryFindByUid(w, session.account, session.objectUid);
     if (object) await setConnected(w, object, session);
   });
-}
-
-async function gather(s: Services, session: SessionRow, free: number): Promise<Answer & { leaving: boolean }> {
-  return s.db.transaction(async (tx) => {
-    const { objects, more } = session.kind === "agent" ? await collectObjects(s, tx, session) : { objects: [], more: false };
-    const tags = session.kind === "delegate" ? await tagsOf(tx, session) : [];
-    const leaving = session.kind === "delegate" && (await tryFindWorker(tx, session.account, session.worker))?.draining === true;
-    const tasks = free > 0 && !leaving ? await leaseTasks(tx, session, tags, free) : [];
-    const cancel = await cancelledOf(tx, session);
-    return { objects, tasks: tasks.map((task) => s.signer.signed(task)), cancel, ...(more ? { more } : {}), leaving };
-  });
-}
-
-/** A delegate's tags are those of its object now, and its id. */
-async function tagsOf(tx: { query: Services["db"]["query"] }, session: SessionRow): Promise<string[]> {
-  const object = await tryFindByUid(tx, session.account, session.objectUid);
-  return object ? [...((object.spec.tags as string[] | undefined) ?? []), object.id] : [session.id];
 }
 
 // Numbers beyond what a bigint column or a double holds exactly cannot be revisions of ours.

@@ -3,9 +3,12 @@ import type { Handler } from "../typed.ts";
 
 /** Proves to a worker that this is the service, before the worker says who it is. */
 export const workerHello =
-  (s: Services): Handler<"workerHello"> =>
+  ({ signer }: Services): Handler<"workerHello"> =>
   async (call) => {
-    const { keyId, publicKey } = s.signer;
-    const nonce = s.signer.makeNonce(Date.now());
-    return { status: 200, body: { nonce, keyId, publicKey, signature: s.signer.sign(`outpost/hello/v1\n${call.query.nonce}\n${nonce}`) } };
+    // A worker may know a key already that another replica has made a moment ago.
+    await signer.refresh();
+    const { keyId, publicKey, successors } = signer;
+    const nonce = signer.makeNonce(Date.now());
+    const signature = signer.sign(`outpost/hello/v1\n${call.query.nonce}\n${nonce}`);
+    return { status: 200, body: { nonce, keyId, publicKey, signature, ...(successors.length ? { successors: [...successors] } : {}) } };
   };

@@ -35,7 +35,7 @@ export async function collectObjects(s: Services, tx: Tx, session: SessionRow): 
 async function toWorkerObject(tx: Tx, session: SessionRow, d: Due): Promise<WorkerObject> {
   const base = { worker: session.worker, collection: d.collection, key: keyOf(d, d.id), name: d.name, uid: d.uid, generation: d.revision };
   if (d.op === "delete") return { ...base, op: "delete", ...(d.cascade ? { cascade: d.cascade } : {}) };
-  const resolved = d.collection === "applications" ? await resolve(tx, session, d) : undefined;
+  const resolved = await resolve(tx, session, d);
   return {
     ...base,
     op: "put",
@@ -46,15 +46,19 @@ async function toWorkerObject(tx: Tx, session: SessionRow, d: Due): Promise<Work
   };
 }
 
-/** What the references of an application stand for, read when it is sent: the newest address counts. */
+/** What the references of an object stand for, read when it is sent: the newest address counts. Nothing when it has none that matter there. */
 async function resolve(tx: Tx, agent: Scope, d: Due): Promise<WorkerObject["resolved"]> {
   const rows = await tx.query(
     "select r.pointer, o.* from object_references r join objects o on o.account = r.account and o.uid = r.to_uid where r.account = $1 and r.from_uid = $2 and r.pointer <> '/spec/agent'",
     [d.account, d.uid],
   );
   const at = new Map<string, Stored>(rows.map((r) => [r.pointer, toStored(r)]));
+  const project = at.get("/spec/appProject");
+  const within = project && { appProject: workerName(agent, project, project.id) };
+  if (d.collection !== "applications") return within;
   const cluster = at.get("/spec/destination/cluster");
   return {
+    ...within,
     ...(cluster ? { cluster: { name: workerName(agent, cluster, cluster.id), server: cluster.spec.server } } : {}),
     repositories: sourcesOf(d.spec).map(([, pointer]) => (at.get(`${pointer}/repository`)?.spec.url as string | undefined) ?? null),
   };

@@ -1,9 +1,10 @@
 import { hashCredential, makeSession } from "../../access/apikey.ts";
 import { Problem } from "../../domain/problem.ts";
 import { type Stored, tryFindByUid } from "../../store/objects.ts";
-import { openSessionRow } from "../../store/sessions.ts";
+import { openSessionRow, otherInstance } from "../../store/sessions.ts";
+import { tryLockToken } from "../../store/tokens.ts";
 import { bindCluster, tryFindWorker, type WorkerRow } from "../../store/workers.ts";
-import { writing } from "../../store/writer.ts";
+import { type Writer, writing } from "../../store/writer.ts";
 import { HEARTBEAT_SECONDS, LEASE_SECONDS } from "../../tasks/lease.ts";
 import { setConnected } from "../../tasks/presence.ts";
 import type { Services } from "../services.ts";
@@ -11,8 +12,11 @@ import type { Call, Handler } from "../typed.ts";
 import { accountOf, fitsProof, takeNonce } from "./proof.ts";
 
 const SESSION_SECONDS = 3_600;
+// Told apart, because a worker gives its identity up for the first and the last only.
 const UNKNOWN =
-  "This worker is unknown here, or its signature does not fit. If the agent or delegate was deleted or enrolled anew, this identity has ended: install it again with a new token.";
+  "This worker is unknown here. If the agent or delegate was deleted or enrolled anew, this identity has ended: install it again with a new token.";
+const UNSIGNED = "The signature does not fit this worker's key.";
+const REVOKED = "The token that this worker enrolled with was revoked, and its identity with it. Give it a new token.";
 
 /** Opens a session for a worker that proves its key. */
 export const openSession =
@@ -21,28 +25,36 @@ export const openSession =
     const { body } = call;
     const account = accountOf(body.worker);
     const worker = account ? await tryFindWorker(s.db, account, body.worker) : undefined;
-    if (!worker || !fitsProof("session", worker.signKey, body, "signature")) throw new Problem("worker_proof_invalid", UNKNOWN);
+    if (!worker) throw new Problem("worker_unknown", UNKNOWN);
+    if (!fitsProof("session", worker.signKey, body, "signature")) throw new Problem("worker_proof_invalid", UNSIGNED);
     const text = makeSession(account);
     return writing(s.db, account, async (w) => {
       if (!(await takeNonce(s, w, account, body.nonce)))
         throw new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one.");
       const object = await tryFindByUid(w, account, worker.objectUid);
-      if (!object || !(await tryFindWorker(w, account, worker.worker))) throw new Problem("worker_proof_invalid", UNKNOWN);
+      if (!object || !(await tryFindWorker(w, account, worker.worker))) throw new Problem("worker_unknown", UNKNOWN);
+      if (worker.kind === "delegate" && (await tryLockToken(w, account, worker.tokenId))?.revokedAt)
+        throw new Problem("worker_revoked", REVOKED);
       if (worker.kind === "agent") await checkCluster(w, worker, body);
+      else await checkAlone(w, worker, body.instance);
       const capacity = worker.kind === "delegate" ? Number(object.spec.capacity ?? 10) : 100;
-      const { instance, version, capabilities = [] } = body;
+      const { instance, version, capabilities = [], lacking, tags, type } = body;
       const epoch = await openSessionRow(w, {
         account,
         worker: worker.worker,
         instance,
         version,
         capabilities,
+        lacking,
+        tags,
+        type,
         capacity,
         hash: hashCredential(text.reveal()),
         expiresInSeconds: SESSION_SECONDS,
       });
       await setConnected(w, object, worker, facts(object, body));
-      w.notify(account, "sessions");
+      // An older session of this instance has ended; its poll is told.
+      w.notify(account, `worker:${worker.worker}`);
       return {
         status: 200,
         body: {
@@ -67,6 +79,16 @@ async function checkCluster(w: Parameters<typeof bindCluster>[0], worker: Worker
     throw new Problem(
       "worker_wrong_cluster",
       `The identity of agent \`${worker.id}\` belongs to the cluster with UID ${worker.clusterUid}, this one is ${body.clusterUid ?? "not named"}. Stop this copy, or install it with an enrolment token of its own.`,
+    );
+}
+
+/** Replicas of a delegate enrol each for itself. A second process with one identity is a copied folder: both would be given the same leases. */
+async function checkAlone(w: Writer, worker: WorkerRow, instance: string): Promise<void> {
+  const other = await otherInstance(w, { account: worker.account, worker: worker.worker, instance }, LEASE_SECONDS);
+  if (other !== undefined)
+    throw new Problem(
+      "worker_in_use",
+      `The instance \`${other}\` works with this identity. If it has ended, this one is let in ${LEASE_SECONDS} s after it was last heard of; otherwise give this one a work folder of its own, without a copy of the other's identity.`,
     );
 }
 

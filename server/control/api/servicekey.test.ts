@@ -1,0 +1,76 @@
+import { type PostgresServer, startPostgres } from "../../../test/servers/postgres.ts";
+import { ed25519Verify } from "../../base/ed25519.ts";
+import { openStore } from "../store/store.ts";
+import { ask, eventually, startService, type TestService } from "../testing/service.ts";
+import { TestWorker } from "../testing/worker.ts";
+
+/** The service's own key is replaced, with two replicas on one PostgreSQL. */
+let postgres: PostgresServer;
+let a: TestService;
+let b: TestService;
+beforeAll(async () => {
+  postgres = await startPostgres();
+  const { url } = await postgres.database();
+  a = await startService({ db: await openStore({ url, poolSize: 8 }) });
+  b = await startService({ db: await openStore({ url, poolSize: 8 }) });
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([a?.stop(), b?.stop()]);
+  await postgres?.stop();
+});
+
+const greeting = async ({ url }: TestService) => (await ask(url, "GET", "/v1/worker/hello?nonce=0123456789abcdef")).body;
+const rotate = (headers = {}) => a.ask("POST", "/v1/servicekey/rotate", { headers });
+
+test("the old key names the new one, both replicas sign with it at once, and it is written who asked for that", async () => {
+  const before = await greeting(b);
+  expect(before.successors).toBeUndefined();
+  const made = await rotate();
+  expect([made.status, made.body.publicKey === before.publicKey]).toEqual([200, false]);
+  for (const replica of [a, b]) {
+    const now = await greeting(replica);
+    expect(now).toMatchObject(made.body);
+    expect(ed25519Verify(now.publicKey, `outpost/hello/v1\n0123456789abcdef\n${now.nonce}`, now.signature)).toBe(true);
+    expect(now.successors).toMatchObject([{ from: before.publicKey, to: now.publicKey }]);
+    expect(ed25519Verify(before.publicKey, `outpost/successor/v1\n${now.publicKey}`, now.successors[0].signature)).toBe(true);
+  }
+  const { items } = (await a.ask("GET", "/v1/audit")).body;
+  expect(items[0]).toMatchObject({ operation: "rotateServiceKey", outcome: "accepted" });
+});
+
+test("a replica that nobody has asked since hears of it, and signs work for an open session with the new key", async () => {
+  await a.ask("PUT", "/v1/delegates/d", { body: { spec: {} } });
+  const { token } = (await a.ask("POST", "/v1/delegates/d/tokens", { body: {} })).body;
+  const worker = await (await new TestWorker(b.url).enrol(token)).open();
+  const { publicKey } = (await rotate()).body;
+  await eventually("the other replica has it", async () => b.running.services.signer.publicKey === publicKey);
+  await a.ask("POST", "/v1/tasks", { body: { kind: "shell.run", params: { script: "true" } } });
+  worker.servicePublicKey = publicKey;
+  expect((await worker.exchange({ wait: 5, free: 1 })).tasks).toHaveLength(1);
+});
+
+test("addresses and secrets of webhooks, nonces and kept answers outlive the key", async () => {
+  await a.ask("PUT", "/v1/webhooks/w", { body: { spec: { provider: "github" } } });
+  const secret = async (s: TestService) => (await ask(s.url, "GET", "/v1/webhooks/w/secret", { key: a.admin })).body.secret;
+  const nonce = a.running.services.signer.makeNonce(Date.now());
+  const before = await secret(a);
+  const keyed = { "idempotency-key": "once" };
+  const first = (await rotate(keyed)).body;
+  expect([await secret(a), await secret(b)]).toEqual([before, before]);
+  expect(b.running.services.signer.fitsNonce(nonce, Date.now())).toBe(true);
+  // The same request again is the same rotation.
+  expect((await rotate(keyed)).body).toEqual(first);
+  expect((await greeting(a)).publicKey).toBe(first.publicKey);
+});
+
+test("many at once follow one another, and only the first and the last key keep their private halves", async () => {
+  const made = await Promise.all([a, b, a, b].map((s) => ask(s.url, "POST", "/v1/servicekey/rotate", { key: a.admin })));
+  expect(made.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  const { successors, publicKey } = await greeting(a);
+  expect(successors.slice(1).map((link: { from: string }) => link.from)).toEqual(
+    successors.slice(0, -1).map((link: { to: string }) => link.to),
+  );
+  expect(successors.at(-1).to).toBe(publicKey);
+  const kept = await a.db.query("select private_key <> '' as kept from service_keys where account = '' order by number");
+  expect(kept.map((row) => row.kept)).toEqual([true, ...successors.slice(1).map(() => false), true]);
+});

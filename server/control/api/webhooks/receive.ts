@@ -1,0 +1,98 @@
+import { repositoryKey } from "../../../base/repository-key.ts";
+import { Problem } from "../../domain/problem.ts";
+import type { Stored } from "../../store/objects.ts";
+import { tellAgents } from "../../tasks/tell.ts";
+import type { Services } from "../services.ts";
+import type { Call, Handler } from "../typed.ts";
+import { affectedBy } from "./affected.ts";
+import { findHook, secretsOf } from "./hook.ts";
+import type { Outcome } from "./marks.ts";
+import type { Notice } from "./notice.ts";
+import { parsePayload } from "./payload.ts";
+import { providers } from "./providers/table.ts";
+
+type Reply = Awaited<ReturnType<Handler<"receiveWebhook">>>;
+
+/**
+ * A host says that something changed. In this order: how often, how large, which webhook, is it signed with its secret; only then is the
+ * body parsed. What comes of it is that agents look again, which they do anyway: so a call that is repeated does no harm.
+ */
+export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
+  const count = (provider: string, outcome: string) => s.metrics.webhooks.inc({ provider, outcome });
+  return async (call) => {
+    const { bytes, announced, headers } = call.upload!;
+    let body: Buffer;
+    try {
+      s.webhooks.bounds.admit(call.params.hook);
+      body = await s.webhooks.bounds.read(bytes, announced);
+    } catch (error) {
+      count("none", error instanceof Problem && error.code === "body_too_large" ? "TooLarge" : "NotTaken");
+      throw error;
+    }
+    const { hook, now } = await findHook(s.db, s.signer, call.params.hook);
+    const provider = providers[(hook?.spec.provider as keyof typeof providers | undefined) ?? "github"];
+    const incoming = { headers, secret: call.query.secret, bytes: body };
+    // Each is tried, so that the time does not tell which one it was.
+    const signed = secretsOf(s.signer, hook, now).filter((secret) => provider.signed(incoming, secret)).length > 0;
+    const mark = (outcome: Outcome, repository?: string) => {
+      count(hook ? hook.spec.provider : "none", outcome);
+      if (hook) s.webhooks.marks.note(hook, { outcome, at: now, repository });
+    };
+    if (!hook || !signed || hook.deletionRequestedAt) {
+      mark("SignatureInvalid");
+      throw refused();
+    }
+    if (hook.spec.enabled === false) {
+      mark("Disabled");
+      return ignored;
+    }
+    let reading: Notice | "ignored";
+    try {
+      reading = read(call, hook, body);
+    } catch (error) {
+      mark("PayloadInvalid");
+      throw error;
+    }
+    if (reading === "ignored") {
+      mark("Ignored");
+      return ignored;
+    }
+    const { repositories } = await lookAgain(s, hook, reading);
+    mark(repositories.length > 0 ? "Accepted" : "Ignored", repositories.length > 0 ? reading.urls[0] : undefined);
+    return repositories.length > 0 ? { status: 202, body: { outcome: "Accepted", repositories: repositories.length } } : ignored;
+  };
+};
+
+const ignored: Reply = { status: 202, body: { outcome: "Ignored", repositories: 0 } };
+
+/** The one answer for a webhook that is not there and for a call that is not signed with its secret: nobody can tell the two apart. */
+const refused = () =>
+  new Problem(
+    "webhook_refused",
+    "There is no such webhook, or the call is not signed with its secret. Compare both with getWebhookSecret.",
+  );
+
+function read(call: Pick<Call<"receiveWebhook">, "upload">, hook: Stored, body: Buffer): Notice | "ignored" {
+  const { headers } = call.upload!;
+  const payload = parsePayload(body, headers);
+  const reading = providers[hook.spec.provider as keyof typeof providers].read({ headers, payload });
+  if (reading === "unreadable") throw new Problem("invalid_request", "The payload names no repository.");
+  return reading;
+}
+
+async function lookAgain(s: Services, hook: Stored, { urls, refs, revision }: Notice) {
+  const keys = urls.map(repositoryKey).sort().join(" ");
+  return s.webhooks.bursts.run(`${hook.account}/${hook.uid} ${keys}`, async () => {
+    const affected = await affectedBy(s.db, hook, urls);
+    const told = await tellAgents(s.db, hook.account, affected.agents, {
+      urls,
+      ...(refs.length ? { refs } : {}),
+      ...(revision ? { revision } : {}),
+    });
+    // A set may read what has no address here: its agent is told, and knows.
+    return {
+      agents: affected.agents,
+      repositories: told > 0 && affected.repositories.length === 0 ? keys.split(" ").slice(0, 1) : affected.repositories,
+    };
+  });
+}

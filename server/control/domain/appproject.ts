@@ -1,0 +1,81 @@
+import { parseCron } from "../../base/cron.ts";
+import { parseGoDuration } from "../../base/go-duration.ts";
+import type { Schemas } from "./nouns.ts";
+import type { Fault } from "./problem.ts";
+
+type Spec = Schemas["AppProjectSpec"];
+
+/** What is wrong with a project. What it would silently not do is a fault too: it is there to be relied on. */
+export function projectFaults(spec: Spec): Fault[] {
+  return [
+    ...(spec.destinations ?? []).flatMap((one, i) => destinationFaults(one, `/spec/destinations/${i}`)),
+    ...(spec.syncWindows ?? []).flatMap((one, i) => windowFaults(one, `/spec/syncWindows/${i}`)),
+    ...(spec.destinationServiceAccounts ?? []).flatMap((one, i) => accountFaults(one, `/spec/destinationServiceAccounts/${i}`)),
+    ...roleFaults(spec.roles ?? []),
+  ];
+}
+
+function destinationFaults(one: NonNullable<Spec["destinations"]>[number], at: string): Fault[] {
+  const faults: Fault[] = [];
+  if (!one.server && !one.name)
+    faults.push({ pointer: `${at}/server`, detail: "A destination without `server` and `name` is none: `*` means every cluster." });
+  for (const field of ["server", "name", "namespace"] as const)
+    if (one[field] === "!*") faults.push({ pointer: `${at}/${field}`, detail: "`!*` denies everything: leave the destination out." });
+  return faults;
+}
+
+function windowFaults(one: NonNullable<Spec["syncWindows"]>[number], at: string): Fault[] {
+  const faults: Fault[] = [];
+  const cron = parseCron(one.schedule);
+  if (typeof cron === "string")
+    faults.push({ pointer: `${at}/schedule`, detail: `The schedule cannot be read: ${cron}. It is as \`0 22 * * 1-5\`.` });
+  const length = parseGoDuration(one.duration);
+  if (length === undefined || length <= 0)
+    faults.push({ pointer: `${at}/duration`, detail: "The duration is as `1h30m`, and more than nothing." });
+  if (one.timeZone && !isTimeZone(one.timeZone))
+    faults.push({ pointer: `${at}/timeZone`, detail: "There is no such time zone: it is as `Europe/Berlin`." });
+  if (!one.applications?.length && !one.namespaces?.length && !one.clusters?.length)
+    faults.push({
+      pointer: `${at}/applications`,
+      detail: "A window concerns what its `applications`, `namespaces` or `clusters` name: `*` means all.",
+    });
+  return faults;
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en-US", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function accountFaults(one: NonNullable<Spec["destinationServiceAccounts"]>[number], at: string): Fault[] {
+  const faults: Fault[] = [];
+  for (const field of ["server", "namespace"] as const)
+    if (one[field]?.startsWith("!"))
+      faults.push({ pointer: `${at}/${field}`, detail: "An account is chosen by what matches: `!` has no meaning here." });
+  if (!/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?:)?[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(one.defaultServiceAccount))
+    faults.push({ pointer: `${at}/defaultServiceAccount`, detail: "It is `name`, or `namespace:name`, and no pattern." });
+  return faults;
+}
+
+function roleFaults(roles: NonNullable<Spec["roles"]>): Fault[] {
+  const names = new Set<string>();
+  return roles.flatMap((role, i) => {
+    const at = `/spec/roles/${i}`;
+    const faults: Fault[] = [];
+    if (!/^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$/.test(role.name))
+      faults.push({ pointer: `${at}/name`, detail: "A role's name has letters, digits, `-` and `_`." });
+    if (names.has(role.name)) faults.push({ pointer: `${at}/name`, detail: "Another role has this name already." });
+    names.add(role.name);
+    for (const [p, policy] of (role.policies ?? []).entries())
+      if (!/^p(\s*,[^,]+){5}$/.test(policy.trim()))
+        faults.push({
+          pointer: `${at}/policies/${p}`,
+          detail: "A policy is `p, proj:PROJECT:ROLE, resource, action, PROJECT/object, allow`.",
+        });
+    return faults;
+  });
+}

@@ -1,0 +1,10 @@
+/** How much the service keeps of tasks. */
+export interface Limits {
+  /** Tasks that may wait in one scope, and in the whole account. */
+  queueScope: number;
+  queueAccount: number;
+  /** Bytes of all files that tasks of an account leave. */
+  artifactBytes: number;
+  /** A task that has ended is forgotten after so long, with its log and files. */
+  retentionSeconds: number;
+}
