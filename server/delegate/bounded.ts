@@ -15,11 +15,17 @@ export interface Command {
   cwd: string;
   /** All of the environment: nothing is inherited. */
   env: Record<string, string>;
+  /** It is root over many users of its own, where the sandbox can give it these: for programs that build images. */
+  users?: boolean | undefined;
 }
 
 export interface BoundedOptions {
   /** `NAME=value` of the command's environment that no other task has. */
   mark: string;
+  /** The command's user, when it is one of its own. */
+  uid?: number | undefined;
+  /** Files of its control group, which its first process enters by. */
+  enter?: readonly string[] | undefined;
   /** For each process; the tree together is watched by `limits.ts`. 0: none. */
   memoryBytes: number;
   write: WriteLine;
@@ -29,10 +35,11 @@ export interface BoundedOptions {
 }
 
 /**
- * Before the command itself: the kernel's choice when memory runs out, no core dumps, and a bound for its data (not for its address space,
+ * Before the command itself: its control group, the kernel's choice when memory runs out, no core dumps, and a bound for its data (not for its address space,
  * of which Node, Java and Go reserve far more than they use).
  */
-const BOUND = `{ echo 700 > /proc/self/oom_score_adj; } 2>/dev/null
+const BOUND = `IFS=:; for file in $1; do echo $$ > "$file"; done 2>/dev/null; unset IFS file; shift
+{ echo 700 > /proc/self/oom_score_adj; } 2>/dev/null
 ulimit -c 0 2>/dev/null
 [ "$0" = 0 ] || ulimit -d "$0" 2>/dev/null`;
 /**
@@ -53,7 +60,14 @@ const PIPES_MS = 1_000;
  */
 export async function runBounded(command: Command, options: BoundedOptions): Promise<Outcome<number>> {
   if (options.signal.aborted) return stop("Ended", "it was not started");
-  const prepare = ["-c", PREPARE, String(Math.floor(options.memoryBytes / 1024)), command.file, ...command.args];
+  const prepare = [
+    "-c",
+    PREPARE,
+    String(Math.floor(options.memoryBytes / 1024)),
+    (options.enter ?? []).join(":"),
+    command.file,
+    ...command.args,
+  ];
   const child = spawn("/bin/sh", prepare, {
     cwd: command.cwd,
     env: command.env,
@@ -61,7 +75,7 @@ export async function runBounded(command: Command, options: BoundedOptions): Pro
     stdio: ["ignore", "pipe", "pipe", "pipe"],
   });
   let alive = child.pid !== undefined;
-  const mark = (): Mark => ({ variable: options.mark, group: alive ? child.pid : undefined });
+  const mark = (): Mark => ({ variable: options.mark, uid: options.uid, group: alive ? child.pid : undefined });
   const guard = child.stdio[3] as Writable;
   guard.on("error", () => {});
   let ending: Promise<number> | undefined;
@@ -72,7 +86,7 @@ export async function runBounded(command: Command, options: BoundedOptions): Pro
     child.once("error", (error) => resolve(stop("NotStarted", `its process could not be started: ${error.message}`)));
     child.once("exit", (code, signal) => {
       // The group's number is ours for as long as the group has members: this is the last moment to use it.
-      if (child.pid !== undefined) signalTree({ variable: options.mark, group: child.pid }, "SIGKILL");
+      if (child.pid !== undefined) signalTree({ variable: options.mark, uid: options.uid, group: child.pid }, "SIGKILL");
       alive = false;
       resolve(done(code ?? 128 + signalNumber(signal)));
     });

@@ -6,7 +6,8 @@ import { freePort } from "../../test/servers/run.ts";
 import { startService, type TestService } from "../control/testing/service.ts";
 import { runDelegate } from "./main.ts";
 import { createTask, getTask, type LocalDelegate, logsOf, makeDelegate, startDelegate, waitTask } from "./testing/delegate.ts";
-import { lives, temporaryFolder, until } from "./testing/temporary.ts";
+import { temporaryFolder, until } from "./testing/temporary.ts";
+import { findMarked } from "./tree.ts";
 
 /** The delegate against the real service; what needs several programs or kills is in test/faults. */
 const dir = temporaryFolder();
@@ -126,7 +127,8 @@ test("cancel ends a nested tree that ignores being asked, within 5 s", async () 
   await service.ask("POST", `/v1/tasks/${id}/cancel`);
   expect(await waitTask(service, id)).toMatchObject({ state: "Cancelled", reason: "Cancelled" });
   expect(Date.now() - from).toBeLessThan(5_000);
-  expect(pids.filter(lives)).toEqual([]);
+  expect(pids).toHaveLength(2);
+  expect(findMarked(`OUTPOST_WORKSPACE=${dir}/one/tasks/${id}.`)).toEqual([]);
 });
 
 test("a task that is late ends as timed out, with its processes", async () => {
@@ -136,7 +138,7 @@ test("a task that is late ends as timed out, with its processes", async () => {
     reason: "DeadlineExceeded",
     message: expect.stringMatching(/within 1 s/),
   });
-  expect(lives(Number((await logsOf(service, id)).lines[0]!.text))).toBe(false);
+  expect(findMarked(`OUTPOST_WORKSPACE=${dir}/one/tasks/${id}.`)).toEqual([]);
 });
 
 test("a task that fills the disk is ended; one that talks too much goes on unheard", async () => {
@@ -157,7 +159,7 @@ test("processes that together take too much memory are ended, though each of the
   expect(await waitTask(service, id)).toMatchObject({
     state: "Failed",
     reason: "MemoryExceeded",
-    message: expect.stringMatching(/300 are allowed/),
+    message: expect.stringMatching(/300 (MiB that )?are allowed/),
   });
 });
 
@@ -184,7 +186,10 @@ test("probes and metrics tell how it is", async () => {
     /_tasks_running 0$/m,
     /_capacity 10$/m,
     /_heartbeat_age_seconds \d/m,
-    /_task_seconds_count\{kind="shell.run"\} 1$/m,
+    /_task_seconds_count\{kind="shell.run",outcome="succeeded"\} 1$/m,
+    /_headroom\{resource="diskMiB"\} \d/m,
+    /_full\{reason="DiskFull"\} 0$/m,
+    /_protection\{level="[a-z+]+",name="identity"\} [01]$/m,
   ])
     expect(text).toMatch(line);
   expect((await get("/healthz")).status).toBe(200);
@@ -258,7 +263,8 @@ test("a second delegate in the same folder is refused and told so", async () => 
 test("a delegate that leaves lets its tasks end, takes no others, and comes back without its token", async () => {
   const { token: two } = await makeDelegate(service, "two", { capacity: 4 });
   const workDir = join(dir, "two");
-  const first = await startDelegate(service, { id: "two", token: two, workDir });
+  // Without a sandbox, so that the task sees a file of this test.
+  const first = await startDelegate(service, { id: "two", token: two, workDir, env: { OUTPOST_SANDBOX: "off" } });
   delegates.push(first);
   const file = join(dir, "go");
   const id = await shell(`while ! [ -e ${file} ]; do sleep 0.05; done; echo ended`, { selectors: ["two"] });

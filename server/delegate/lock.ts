@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { done, type Outcome, stop } from "../base/outcome.ts";
 
 /**
@@ -8,13 +8,12 @@ import { done, type Outcome, stop } from "../base/outcome.ts";
  */
 export async function lockFolder(dir: string): Promise<Outcome<() => void>> {
   if (process.platform !== "linux") return done(() => {});
-  const { dev, ino } = statSync(dir);
   const server = createServer((socket) => socket.destroy());
   server.unref();
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      server.listen({ path: `\0outpost-delegate-${dev}-${ino}` }, resolve);
+      server.listen({ path: nameOf(dir) }, resolve);
     });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE")
@@ -22,4 +21,22 @@ export async function lockFolder(dir: string): Promise<Outcome<() => void>> {
     return stop("FolderInUse", `another delegate works in ${dir}; set OUTPOST_WORK_DIR to a folder of this one's own`);
   }
   return done(() => void server.close());
+}
+
+const nameOf = (dir: string) => {
+  const { dev, ino } = statSync(dir);
+  return `\0outpost-delegate-${dev}-${ino}`;
+};
+
+/** Whether a delegate works in that folder now; it does not notice the question. */
+export function isLocked(dir: string): Promise<boolean> {
+  if (process.platform !== "linux") return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const socket = connect({ path: nameOf(dir) });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
 }

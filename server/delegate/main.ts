@@ -1,5 +1,4 @@
 import { mkdirSync } from "node:fs";
-import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Logger, pino } from "pino";
@@ -8,28 +7,39 @@ import { type Probes, startProbes } from "../base/probes.ts";
 import { FileIdentity } from "../link/identity-file.ts";
 import { type Link, startLink } from "../link/link.ts";
 import type { Open } from "../link/session.ts";
+import { findGroups } from "./cgroup.ts";
+import { readConfig } from "./config.ts";
+import { Resources } from "./headroom.ts";
+import { runInit } from "./init.ts";
 import { capabilities } from "./kinds/table.ts";
 import { lockFolder } from "./lock.ts";
 import { makeMetrics } from "./metrics.ts";
-import { readSettings, type Settings } from "./settings.ts";
+import { openSandbox } from "./sandbox/sandbox.ts";
+import { readSources } from "./secrets/config.ts";
+import { Secrets } from "./secrets/secrets.ts";
+import { secretSources } from "./secrets/sources.ts";
+import { readSettings, type Settings, withProxy } from "./settings.ts";
 import { runTask } from "./task.ts";
-import { CaBundle } from "./task-env.ts";
+import { baseEnv, CaBundle } from "./task-env.ts";
 import { Tasks } from "./worker.ts";
 import { Workspaces } from "./workspace.ts";
 
-/** Below this the disk counts as full: a task that cannot even write its script would fail for nothing. */
-const MIN_FREE_BYTES = 128 * 1024 * 1024;
-const DISK_LOOK_MS = 5_000;
 // The service counts a worker that was silent for as long as away; a lease it may just be giving out is void by then.
 const SILENT_MS = 15_000;
 // After the grace: time to kill what ignores the asking, and to say goodbye.
 const KILL_MS = 6_000;
 
 /** `outpost delegate`: runs until the signal and until its tasks have ended. Resolves with the exit code. */
-export async function runDelegate(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<number> {
+export async function runDelegate(given: NodeJS.ProcessEnv, signal: AbortSignal): Promise<number> {
+  const config = readConfig(given);
+  if (config.kind !== "done") return refuse(config.message);
+  const env = withProxy(config.value.env);
   const read = readSettings(env);
   if (read.kind !== "done") return refuse(read.message);
   const settings = read.value;
+  const sources = readSources(config.value.sources);
+  if (sources.kind !== "done") return refuse(`${config.value.path}: ${sources.message}`);
+  const secrets = new Secrets(secretSources({ env, sources: sources.value }));
   try {
     mkdirSync(settings.workDir, { recursive: true, mode: 0o700 });
   } catch (error) {
@@ -39,7 +49,7 @@ export async function runDelegate(env: NodeJS.ProcessEnv, signal: AbortSignal): 
   if (lock.kind !== "done") return refuse(lock.message);
   const log = pino({ level: settings.logLevel, base: { program: "delegate" }, timestamp: pino.stdTimeFunctions.isoTime }, process.stderr);
   try {
-    return await work(env, settings, log, signal);
+    return await work(env, settings, secrets, log, signal);
   } finally {
     lock.value();
   }
@@ -50,7 +60,14 @@ function refuse(message: string): number {
   return 1;
 }
 
-async function work(env: NodeJS.ProcessEnv, settings: Settings, log: Logger, signal: AbortSignal): Promise<number> {
+async function work(env: NodeJS.ProcessEnv, settings: Settings, secrets: Secrets, log: Logger, signal: AbortSignal): Promise<number> {
+  const caBundle = new CaBundle(env.OUTPOST_CA_FILE || undefined, settings.workDir);
+  if (settings.initScript) {
+    const initEnv = baseEnv({ env, more: settings.taskEnv, caBundle: caBundle.path() });
+    const { initScript: script, initMs: deadlineMs } = settings;
+    const prepared = await runInit({ script, workDir: settings.workDir, env: initEnv, deadlineMs, log, signal });
+    if (prepared.kind !== "done") return signal.aborted ? 0 : refuse(prepared.message);
+  }
   const { able, lacking } = await capabilities(env);
   for (const { kind, why } of lacking) log.warn({ kind }, `this delegate cannot run ${kind}: ${why}`);
   // Node does not reap what tasks leave to the first process of a container.
@@ -59,38 +76,53 @@ async function work(env: NodeJS.ProcessEnv, settings: Settings, log: Logger, sig
   const workspaces = new Workspaces(settings.workDir);
   const left = await workspaces.start();
   if (left) log.warn({ processes: left }, "ended what an earlier delegate in this folder had left running");
-  const disk = watchDisk(settings.workDir, log);
-  const caBundle = new CaBundle(env.OUTPOST_CA_FILE || undefined, settings.workDir);
+  const { bounds, workDir, sandbox: mode } = settings;
+  const sandbox = await openSandbox({ mode, env, workDir, processes: bounds.processes, caBundle: () => caBundle.path(), log });
+  if (mode === "required" && sandbox.level === "none")
+    return refuse(`there is no sandbox for tasks here, and OUTPOST_SANDBOX requires one: ${sandbox.findings[0]?.why}`);
+  const groups = findGroups();
+  log.info(
+    { groups: groups?.kind ?? "none" },
+    groups ? "the kernel bounds each task's memory and processes" : "no control groups here: tasks are watched",
+  );
+  const resources = new Resources({ dir: settings.workDir, ...settings.thresholds, log });
+  await resources.ready;
   let link!: Link;
   const tasks = new Tasks({
     run: (task, stop) =>
       runTask(task, stop, {
         session: link.session,
         workspaces,
-        bounds: settings.bounds,
+        bounds,
         env,
         moreEnv: settings.taskEnv,
         caBundle: () => caBundle.path(),
+        secrets,
+        sandbox,
+        groups,
         log,
       }),
     leasesChanged: () => link.leasesChanged(),
-    hasRoom: () => !disk.full,
+    capacity: settings.capacity,
+    headroom: () => resources.now,
     ended: (...ended) => metrics.ended(...ended),
     log,
   });
   const alive = () => (link?.sinceBeat() ?? Number.POSITIVE_INFINITY) < SILENT_MS;
   const metrics = makeMetrics({
     running: () => tasks.size,
-    capacity: () => link?.session.open?.capacity ?? 0,
+    capacity: () => Math.min(link?.session.open?.capacity ?? 0, settings.capacity ?? Number.POSITIVE_INFINITY),
     connected: alive,
     sinceBeat: () => link?.sinceBeat(),
+    headroom: () => resources.now,
+    sandbox,
   });
   let probes: Probes;
   try {
-    const ready = () => alive() && !tasks.draining() && !disk.full;
+    const ready = () => alive() && !tasks.draining() && !resources.full;
     probes = await startProbes({ listen: settings.listen, ready, metrics: metrics.text });
   } catch (error) {
-    disk.stop();
+    resources.stop();
     return refuse(`cannot listen on ${settings.listen}: ${(error as Error).message}; set OUTPOST_LISTEN to another port`);
   }
   const stop = new AbortController();
@@ -102,7 +134,7 @@ async function work(env: NodeJS.ProcessEnv, settings: Settings, log: Logger, sig
     store: new FileIdentity(join(settings.workDir, "identity.json")),
     instance: settings.instance,
     version: packageJson.version,
-    capabilities: () => able,
+    facts: () => ({ capabilities: able, lacking: lacking.map(short), tags: settings.tags, type: settings.type }),
     worker: tasks,
     leases: tasks.leases,
     lost: (leases, why) => tasks.lost(leases, why),
@@ -120,7 +152,7 @@ async function work(env: NodeJS.ProcessEnv, settings: Settings, log: Logger, sig
   stop.abort();
   await link.done;
   await probes.stop();
-  disk.stop();
+  resources.stop();
   log.info({}, "stopped");
   return 0;
 }
@@ -153,21 +185,5 @@ function compare({ identity: { enrolment } }: Open, { name, account }: Settings,
     log.warn({ account, is: enrolment.account }, "ACCOUNT_ID is not the account whose token this is; the token decides");
 }
 
-/** Looks now and then whether the work folder's disk has room. */
-function watchDisk(dir: string, log: Logger): { readonly full: boolean; stop(): void } {
-  let full = false;
-  const look = async () => {
-    const { bavail, bsize } = await statfs(dir);
-    const now = bavail * bsize < MIN_FREE_BYTES;
-    if (now !== full) log[now ? "error" : "info"]({ dir }, now ? "the disk is full: no new tasks are taken" : "the disk has room again");
-    full = now;
-  };
-  const timer = setInterval(() => void look().catch(() => undefined), DISK_LOOK_MS);
-  void look().catch(() => undefined);
-  return {
-    get full() {
-      return full;
-    },
-    stop: () => clearInterval(timer),
-  };
-}
+// The contract's length; the whole reason stands in the log.
+const short = ({ kind, why }: { kind: string; why: string }) => ({ kind, why: why.length > 256 ? `${why.slice(0, 255)}…` : why });

@@ -30,18 +30,20 @@ export interface TaskEnvOptions {
   caBundle?: string | undefined;
 }
 
-/** The environment of a task's processes. */
-export function taskEnv({ env, more, task, workspace, caBundle }: TaskEnvOptions): Record<string, string> {
+/** What every process gets that the delegate starts for others. */
+export function baseEnv({ env, more, caBundle }: Pick<TaskEnvOptions, "env" | "more" | "caBundle">): Record<string, string> {
   const passed = [...PASSED, ...more].flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
   const ca = caBundle ? ["SSL_CERT_FILE", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"] : [];
   return {
     PATH: "/usr/local/bin:/usr/bin:/bin",
     ...Object.fromEntries(passed),
     ...Object.fromEntries(ca.map((name) => [name, caBundle!])),
-    HOME: workspace.home,
-    TMPDIR: workspace.tmp,
-    ...ownEnv(task, workspace),
   };
+}
+
+/** The environment of a task's processes. */
+export function taskEnv({ task, workspace, ...rest }: TaskEnvOptions): Record<string, string> {
+  return { ...baseEnv(rest), HOME: workspace.home, TMPDIR: workspace.tmp, ...ownEnv(task, workspace) };
 }
 
 /** What a task cannot give itself another value of. A system it changes can use the fence to refuse a late attempt. */

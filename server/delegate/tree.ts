@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** How the processes of one task are told from all others. */
@@ -7,6 +7,8 @@ export interface Mark {
   variable: string;
   /** Process group of its first process, while that one lives. */
   group?: number | undefined;
+  /** User that runs nothing but this task. */
+  uid?: number | undefined;
 }
 
 interface Stat {
@@ -17,11 +19,11 @@ interface Stat {
 }
 
 /**
- * All living processes of a task: its group and session, everything below them, and whoever carries the mark. So a process
+ * All living processes of a task: its group and session, everything below them, its user's, and whoever carries the mark. So a process
  * that became a daemon with a session of its own is found, and so is one that cleared its environment. On a system without /proc: none,
  * there only the group is reached.
  */
-export function findTree({ variable, group }: Mark, proc = "/proc"): number[] {
+export function findTree({ variable, group, uid }: Mark, proc = "/proc"): number[] {
   const all = new Map<number, Stat>();
   for (const name of list(proc)) {
     const stat = /^\d+$/.test(name) ? statOf(proc, name) : undefined;
@@ -31,7 +33,7 @@ export function findTree({ variable, group }: Mark, proc = "/proc"): number[] {
   for (const stat of all.values()) {
     if (stat.pid === process.pid) continue;
     const near = group !== undefined && (stat.group === group || stat.session === group);
-    if (near || carries(proc, stat.pid, variable)) found.add(stat.pid);
+    if (near || (uid !== undefined && ownerOf(proc, stat.pid) === uid) || carries(proc, stat.pid, variable)) found.add(stat.pid);
   }
   for (let size = -1; size !== found.size; ) {
     size = found.size;
@@ -68,11 +70,21 @@ export async function endTree(mark: () => Mark, termMs = TERM_MS): Promise<numbe
   return left;
 }
 
-/** Resident memory of the processes together, in bytes. */
-export function memoryOf(pids: readonly number[], proc = "/proc"): number {
-  let kib = 0;
-  for (const pid of pids) kib += Number(/^VmRSS:\s+(\d+) kB$/m.exec(read(`${proc}/${pid}/status`))?.[1] ?? 0);
-  return kib * 1024;
+/** What the processes use together: resident memory in bytes, and how many they are with their threads. */
+export function usageOf(pids: readonly number[], proc = "/proc"): { bytes: number; threads: number } {
+  const used = { bytes: 0, threads: 0 };
+  for (const pid of pids) {
+    const status = read(`${proc}/${pid}/status`);
+    used.bytes += Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+    used.threads += Number(/^Threads:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
+  }
+  return used;
+}
+
+/** Processes and threads of a user, as the kernel counts them for its bound. */
+export function threadsOf(uid: number, proc = "/proc"): number {
+  const pids = list(proc).flatMap((name) => (/^\d+$/.test(name) && ownerOf(proc, Number(name)) === uid ? [Number(name)] : []));
+  return usageOf(pids, proc).threads;
 }
 
 /** All processes with a variable that begins so; for what an earlier delegate left behind. */
@@ -91,6 +103,8 @@ function statOf(proc: string, name: string): Stat | undefined {
   if (!text || state === "Z" || state === "X") return undefined;
   return { pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session) };
 }
+
+const ownerOf = (proc: string, pid: number) => statSync(`${proc}/${pid}`, { throwIfNoEntry: false })?.uid;
 
 const carries = (proc: string, pid: number, variable: string) => `\0${read(`${proc}/${pid}/environ`)}`.includes(`\0${variable}\0`);
 

@@ -2,6 +2,7 @@ import type { Worker, WorkerTask } from "../link/exchange.ts";
 import { type Lease, Leases } from "../link/leases.ts";
 import type { Log } from "../link/log.ts";
 import type { Open } from "../link/session.ts";
+import type { Headroom } from "./headroom.ts";
 import { Stop } from "./stop.ts";
 import type { Ended } from "./task.ts";
 
@@ -10,8 +11,10 @@ export interface TasksOptions {
   run(task: WorkerTask, stop: Stop): Promise<Ended>;
   /** After each change of `leases`. */
   leasesChanged(): void;
-  /** False while there is no room for another task's files. */
-  hasRoom(): boolean;
+  /** At most as many at the same time, when the service would allow more. */
+  capacity?: number | undefined;
+  /** What is left for tasks; none are taken while it says that something is full. */
+  headroom(): Headroom;
   ended(task: WorkerTask, ended: Ended, seconds: number): void;
   log: Log;
 }
@@ -79,7 +82,12 @@ export class Tasks implements Worker {
   }
 
   free(open: Open): number {
-    return this.#options.hasRoom() ? Math.max(0, open.capacity - this.#running.size) : 0;
+    const capacity = Math.min(open.capacity, this.#options.capacity ?? open.capacity);
+    return this.headroom().full ? 0 : Math.max(0, capacity - this.#running.size);
+  }
+
+  headroom(): Headroom {
+    return this.#options.headroom();
   }
 
   draining(): boolean {

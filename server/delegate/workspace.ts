@@ -14,6 +14,8 @@ export interface Workspace {
   tmp: string;
   /** `NAME=value` that every process of this attempt has in its environment, and no other. */
   mark: string;
+  /** The user that its processes run as, when it is one of their own. */
+  uid?: number | undefined;
 }
 
 const MARK = "OUTPOST_WORKSPACE";
@@ -82,7 +84,7 @@ export class Workspaces {
 }
 
 /** What still runs in a workspace ends now. */
-export const endWorkspace = (workspace: Workspace) => endTree(() => ({ variable: workspace.mark }), 0);
+export const endWorkspace = (workspace: Workspace) => endTree(() => ({ variable: workspace.mark, uid: workspace.uid }), 0);
 
 /** Bytes that a folder takes on its disk. Links are not followed. */
 export async function sizeOf(dir: string, enough = Number.POSITIVE_INFINITY): Promise<number> {

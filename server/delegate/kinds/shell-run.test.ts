@@ -1,4 +1,5 @@
-import { interpreter, readOutputs } from "./shell-run.ts";
+import { readOutputs } from "./script.ts";
+import { interpreter } from "./shell-run.ts";
 
 test.each<[string, string[]]>([
   ["echo", ["/bin/sh"]],

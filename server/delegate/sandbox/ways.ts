@@ -1,0 +1,130 @@
+import { existsSync } from "node:fs";
+import { ENTER } from "./enter.ts";
+import { LANDLOCK } from "./landlock.ts";
+import { USERS } from "./users.ts";
+
+/** The system's own program of that name; never one that a PATH leads to, because some of these run as root. */
+export const tool = (name: string) =>
+  ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].map((dir) => `${dir}/${name}`).find((path) => existsSync(path)) ?? name;
+
+/** What one command in a sandbox needs to know. */
+export interface Place {
+  /** The delegate's folder, which is closed to the task, and the folder that covers it. */
+  workDir: string;
+  cover: string;
+  /** An empty folder in it, where the task's view is put together. */
+  stage: string;
+  /** The attempt's folder, the one thing of it that the task sees. */
+  dir: string;
+  cwd: string;
+  uid: number;
+  gid: number;
+  /** Files and folders that are closed beside the work folder. */
+  hidden: readonly string[];
+  /** Files and folders below the cover that tasks read all the same. */
+  shown: readonly string[];
+  /** Rules of Landlock, without those for `dir`. */
+  readable: readonly string[];
+  /** 0: no bound. */
+  processes: number;
+  /** The first of the further users that the command gets, as programs that build images need them; undefined for one user alone. */
+  users: number | undefined;
+  /** /tmp and /var/tmp become the attempt's own. */
+  ownTmp: boolean;
+}
+
+/** One way to keep a task apart, made of tools that an ordinary system has. */
+export interface Way {
+  name: string;
+  /** Works for root only, or for everybody else only. */
+  root: boolean;
+  /** Each attempt runs as a user of its own. */
+  uids: boolean;
+  /** What the task sees of the file system is put together anew: closed folders on the way do not matter. */
+  mounts: boolean;
+  argv(place: Place, command: readonly string[]): string[];
+}
+
+const limit = ({ processes }: Place) => (processes ? [tool("prlimit"), `--nproc=${processes}:${processes}`, "--"] : []);
+/** As a user without a name, groups, capabilities, or a way to get any. */
+const asUser = (place: Place) => [
+  ...limit(place),
+  tool("setpriv"),
+  `--reuid=${place.uid}`,
+  `--regid=${place.gid}`,
+  "--clear-groups",
+  "--no-new-privs",
+  "--bounding-set=-all",
+  "--inh-caps=-all",
+  "--",
+];
+/** As root of a namespace of users: outside of it, the attempt's user and others that nobody has. */
+const asUsers = (place: Place) => [
+  ...limit(place),
+  ...[tool("setpriv"), "--no-new-privs", "--"],
+  ...["/bin/sh", "-c", USERS, "sh", String(place.uid), String(place.gid), String(place.users)],
+];
+const plain = (place: Place) => [...limit(place), tool("setpriv"), "--no-new-privs", "--"];
+/** Back from root of a namespace to the same user: the mounts are another's then and cannot be taken away. */
+const remapped = (place: Place) => [
+  tool("unshare"),
+  "--user",
+  `--map-user=${place.uid}`,
+  `--map-group=${place.gid}`,
+  "--",
+  ...plain(place),
+];
+const entered = (place: Place, pid: boolean, as: readonly string[], command: readonly string[]) => [
+  ...["/bin/sh", "-c", ENTER, "sh"],
+  ...[place.cover, place.dir, place.stage, place.cwd, pid ? "proc" : "", place.ownTmp ? "tmp" : ""],
+  ...[...place.shown, "--", ...place.hidden, "--"],
+  ...as,
+  ...command,
+];
+const landlocked = (place: Place, command: readonly string[]) => [
+  tool("perl"),
+  "-e",
+  LANDLOCK,
+  ...place.readable,
+  `rw:${place.dir}`,
+  "--",
+  ...command,
+];
+
+const own = (namespaces: readonly string[]) => [tool("unshare"), ...namespaces, "--fork", "--kill-child", "--"];
+
+/** The strongest first. */
+export const WAYS: readonly Way[] = [
+  {
+    name: "uid+pid+mount",
+    ...{ root: true, uids: true, mounts: true },
+    argv: (place, command) => [
+      ...own(["--mount", "--pid"]),
+      ...entered(place, true, place.users === undefined ? asUser(place) : asUsers(place), command),
+    ],
+  },
+  {
+    name: "uid+landlock",
+    ...{ root: true, uids: true, mounts: false },
+    argv: (place, command) => [...asUser(place), ...landlocked(place, command)],
+  },
+  { name: "uid", ...{ root: true, uids: true, mounts: false }, argv: (place, command) => [...asUser(place), ...command] },
+  {
+    name: "user+pid+mount",
+    ...{ root: false, uids: false, mounts: true },
+    argv: (place, command) => [
+      ...own(["--user", "--map-root-user", "--mount", "--pid"]),
+      ...entered(place, true, remapped(place), command),
+    ],
+  },
+  {
+    name: "user+mount",
+    ...{ root: false, uids: false, mounts: true },
+    argv: (place, command) => [...own(["--user", "--map-root-user", "--mount"]), ...entered(place, false, remapped(place), command)],
+  },
+  {
+    name: "landlock",
+    ...{ root: false, uids: false, mounts: false },
+    argv: (place, command) => [...plain(place), ...landlocked(place, command)],
+  },
+];

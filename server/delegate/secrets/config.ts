@@ -1,0 +1,126 @@
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import type { AwsConfig } from "./aws.ts";
+import type { Credential } from "./credential.ts";
+import type { VaultAuth, VaultConfig } from "./vault.ts";
+
+/** A source of the delegate's configuration file, under the name that references give. */
+export type SourceConfig =
+  | ({ type: "vault" } & VaultConfig)
+  | ({ type: "aws-secrets-manager" } & AwsConfig)
+  | { type: "kubernetes"; kubeconfig: string; context?: string | undefined };
+
+const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const BUILT_IN = ["env", "file"];
+const MOST = 32;
+
+class Wrong extends Error {}
+
+/** Reads `sources:`; what is wrong is named by its path in the file. */
+export function readSources(value: unknown, path = "sources"): Outcome<Map<string, SourceConfig>> {
+  try {
+    const all = record(value ?? {}, path);
+    if (Object.keys(all).length > MOST) throw new Wrong(`${path}: at most ${MOST} sources`);
+    return done(new Map(Object.entries(all).map(([name, source]) => [named(name, path), sourceOf(source, `${path}.${name}`)])));
+  } catch (error) {
+    if (error instanceof Wrong) return stop("SettingInvalid", error.message);
+    throw error;
+  }
+}
+
+function named(name: string, path: string): string {
+  if (BUILT_IN.includes(name)) throw new Wrong(`${path}.${name}: this name is the delegate's own; take another`);
+  if (!NAME.test(name)) throw new Wrong(`${path}.${name}: a name has lower-case letters, digits and - only, at most 63`);
+  return name;
+}
+
+function sourceOf(value: unknown, path: string): SourceConfig {
+  const { type } = record(value, path);
+  switch (type) {
+    case "vault": {
+      const given = members(value, path, ["type", "address", "namespace", "kv", "caFile", "auth"]);
+      const kv = given.kv;
+      if (kv !== undefined && kv !== 1 && kv !== 2) throw new Wrong(`${path}.kv: must be 1 or 2`);
+      const [address, namespace, caFile] = [
+        url(given.address, `${path}.address`),
+        optional(given, path, "namespace"),
+        optional(given, path, "caFile"),
+      ];
+      return { type, address, namespace, kv, caFile, auth: authOf(given.auth, `${path}.auth`) };
+    }
+    case "aws-secrets-manager": {
+      const names = ["region", "profile", "roleArn", "externalId", "endpoint", "stsEndpoint", "caFile"] as const;
+      const given = members(value, path, ["type", ...names]);
+      for (const name of ["endpoint", "stsEndpoint"]) if (given[name] !== undefined) url(given[name], `${path}.${name}`);
+      const region = text(given.region, `${path}.region`);
+      return { type, ...Object.fromEntries(names.map((name) => [name, optional(given, path, name)])), region };
+    }
+    case "kubernetes": {
+      const given = members(value, path, ["type", "kubeconfig", "context"]);
+      return { type, kubeconfig: text(given.kubeconfig, `${path}.kubeconfig`), context: optional(given, path, "context") };
+    }
+    default:
+      throw new Wrong(`${path}.type: must be vault, aws-secrets-manager or kubernetes`);
+  }
+}
+
+function authOf(value: unknown, path: string): VaultAuth {
+  const ways = members(value, path, ["token", "kubernetes", "appRole"]);
+  if (Object.keys(ways).length !== 1) throw new Wrong(`${path}: exactly one of token, kubernetes and appRole`);
+  if ("token" in ways) return { token: credential(ways.token, `${path}.token`) };
+  if ("kubernetes" in ways) {
+    const at = `${path}.kubernetes`;
+    const given = members(ways.kubernetes, at, ["role", "mount", "tokenFile"]);
+    const [mount, tokenFile] = [mountOf(given, at), optional(given, at, "tokenFile")];
+    return { kubernetes: { role: text(given.role, `${at}.role`), ...(mount ? { mount } : {}), ...(tokenFile ? { tokenFile } : {}) } };
+  }
+  const at = `${path}.appRole`;
+  const given = members(ways.appRole, at, ["roleId", "secretId", "mount"]);
+  const mount = mountOf(given, at);
+  return {
+    appRole: {
+      roleId: text(given.roleId, `${at}.roleId`),
+      secretId: credential(given.secretId, `${at}.secretId`),
+      ...(mount ? { mount } : {}),
+    },
+  };
+}
+
+function mountOf(given: Record<string, unknown>, path: string): string | undefined {
+  const mount = optional(given, path, "mount");
+  if (mount !== undefined && !/^[\w-]+(\/[\w-]+)*$/.test(mount)) throw new Wrong(`${path}.mount: a path without / at its ends`);
+  return mount;
+}
+
+function credential(value: unknown, path: string): Credential {
+  if (typeof value === "string") throw new Wrong(`${path}: the credential itself must not stand here; give {file: …} or {env: …}`);
+  const given = members(value, path, ["file", "env"]);
+  if (Object.keys(given).length !== 1) throw new Wrong(`${path}: exactly one of file and env`);
+  return "file" in given ? { file: text(given.file, `${path}.file`) } : { env: text(given.env, `${path}.env`) };
+}
+
+function members(value: unknown, path: string, allowed: readonly string[]): Record<string, unknown> {
+  const given = record(value, path);
+  const other = Object.keys(given).find((name) => !allowed.includes(name));
+  if (other !== undefined) throw new Wrong(`${path}.${other}: is not known; there are ${allowed.join(", ")}`);
+  return given;
+}
+
+function record(value: unknown, path: string): Record<string, unknown> {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Wrong(`${path}: must be a mapping`);
+  return value as Record<string, unknown>;
+}
+
+function text(value: unknown, path: string): string {
+  if (typeof value !== "string" || value === "" || value.length > 2_048) throw new Wrong(`${path}: must be a text`);
+  return value;
+}
+
+const optional = (given: Record<string, unknown>, path: string, name: string): string | undefined =>
+  given[name] === undefined ? undefined : text(given[name], `${path}.${name}`);
+
+function url(value: unknown, path: string): string {
+  const given = text(value, path);
+  if (!/^https?:\/\/[^\s@?#]+$/.test(given) || !URL.canParse(given))
+    throw new Wrong(`${path}: must be http(s)://host[:port][/path], without a user`);
+  return given;
+}

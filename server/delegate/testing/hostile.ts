@@ -1,0 +1,64 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { SILENT } from "../../link/log.ts";
+import { openSandbox } from "../sandbox/sandbox.ts";
+import { findTree } from "../tree.ts";
+import { endWorkspace, Workspaces } from "../workspace.ts";
+
+/**
+ * Runs a hostile script as a task of a delegate that is this process, and prints what came of it: for tests that need a delegate of another
+ * user. Arguments: work folder, way or `auto`, script. With HOSTILE_USERS=true it runs as a builder of images does.
+ */
+const [workDir, only, script] = process.argv.slice(2) as [string, string, string];
+mkdirSync(workDir, { recursive: true, mode: 0o700 });
+const workspaces = new Workspaces(workDir);
+await workspaces.start();
+writeFileSync(join(workDir, "identity.json"), "the identity", { mode: 0o600 });
+const warned: string[] = [];
+const sandbox = await openSandbox({
+  mode: "auto",
+  env: process.env,
+  workDir,
+  processes: 64,
+  caBundle: () => undefined,
+  log: { ...SILENT, warn: (_, message) => void warned.push(message) },
+  ...(only === "auto" ? {} : { only }),
+});
+const other = workspaces.open({ task: "other", fence: 1 });
+await sandbox.enter(other);
+await sandbox.run(
+  other,
+  { file: "/bin/sh", args: ["-c", "umask 077; echo 'another task' > kept; sleep 0"], cwd: other.work, env: { PATH: "/usr/bin:/bin" } },
+  { memoryBytes: 0, write: () => undefined, signal: AbortSignal.timeout(20_000) },
+);
+const mine = workspaces.open({ task: "mine", fence: 1 });
+await sandbox.enter(mine);
+// As kinds do: the delegate writes, the task reads.
+writeFileSync(join(mine.dir, "script"), script, { mode: 0o700 });
+const lines: string[] = [];
+const [name, value] = mine.mark.split("=") as [string, string];
+const env = {
+  PATH: process.env.PATH!,
+  [name]: value,
+  HOME: mine.home,
+  TMPDIR: mine.tmp,
+  IDENTITY: join(workDir, "identity.json"),
+  OTHER: join(other.work, "kept"),
+  DELEGATE: String(process.pid),
+  // Whoever runs this before the task's user is the task's.
+  LD_PRELOAD: "",
+  ENV: join(mine.work, "evil"),
+};
+const ran = await sandbox.run(
+  mine,
+  { file: "/bin/sh", args: [join(mine.dir, "script")], cwd: mine.work, env, users: process.env.HOSTILE_USERS === "true" },
+  { memoryBytes: 0, write: (_, text) => void lines.push(text), signal: AbortSignal.timeout(20_000) },
+);
+await endWorkspace(mine);
+const left = findTree({ variable: mine.mark, uid: mine.uid }).length;
+const { level, findings } = sandbox;
+const kept = readFileSync(join(workDir, "identity.json"), "utf8") === "the identity";
+process.stdout.write(
+  `${JSON.stringify({ level, findings, code: ran.kind === "done" ? ran.value : ran.message, lines, left, kept, warned })}\n`,
+);
+rmSync(workDir, { recursive: true, force: true });
