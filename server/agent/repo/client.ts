@@ -2,7 +2,19 @@ import { Pool } from "undici";
 import { again, type Outcome, stop } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import { Box } from "../cache/box.ts";
-import { REPO, type Refs, type Rendered, type RenderRequest, type RepoAccess, type RepoDoor } from "./types.ts";
+import type { Looked, LookRequest } from "./look.ts";
+import type { Surveyed, SurveyRequest } from "./survey.ts";
+import {
+  type ChartList,
+  REPO,
+  type Refs,
+  type Rendered,
+  type RenderRequest,
+  type RepoAccess,
+  type RepoDoor,
+  type RevisionInfo,
+  type RevisionRequest,
+} from "./types.ts";
 import { type Call, encodeCall, MAX_ANSWER_BYTES } from "./wire.ts";
 
 // A first fetch of a large repository and a slow chart together.
@@ -28,6 +40,26 @@ export class RepoClient implements RepoDoor {
 
   refs(repo: RepoAccess): Promise<Outcome<Refs>> {
     return this.#call({ call: "refs", repo });
+  }
+
+  look(request: LookRequest): Promise<Outcome<Looked>> {
+    return this.#call({ call: "look", request });
+  }
+
+  survey(request: SurveyRequest): Promise<Outcome<Surveyed>> {
+    return this.#call({ call: "survey", request });
+  }
+
+  revision(request: RevisionRequest): Promise<Outcome<RevisionInfo>> {
+    return this.#call({ call: "revision", request });
+  }
+
+  charts(repo: RepoAccess): Promise<Outcome<ChartList>> {
+    return this.#call({ call: "charts", repo });
+  }
+
+  probe(repo: RepoAccess): Promise<Outcome<true>> {
+    return this.#call({ call: "probe", repo });
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,12 @@
+import { matchGlob } from "../../base/glob.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
-import type { KubeObject } from "../kube/object.ts";
-import { matchGlob } from "./glob.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { parseJson, parseSome } from "../../kube/yaml.ts";
+import type { BuildEnv } from "./env.ts";
+import { withFolder } from "./extract.ts";
+import { type JsonnetSource, placeJsonnet, planJsonnet, renderJsonnet } from "./jsonnet.ts";
 import { BOUNDS, type Tree } from "./tree.ts";
 import { type DirectoryParameters, REPO } from "./types.ts";
-import { parseJson, parseManifests } from "./yaml.ts";
 
 const SKIP = /^# \+argocd:skip-file-rendering\b/m;
 // The same limit as Argo CD's for all manifests of one directory.
@@ -12,6 +15,32 @@ const MAX_MANIFEST_BYTES = 10_000_000;
 export interface ManifestFile {
   path: string;
   sha: string;
+}
+
+export interface DirectorySource {
+  /** The directory, from the root of the repository. */
+  root: string;
+  files: ManifestFile[];
+  /** Only when there is Jsonnet among them. */
+  jsonnet?: JsonnetSource;
+}
+
+/** What a directory source reads: its manifests, and all that its Jsonnet files may import. */
+export async function planDirectory(
+  tree: Tree,
+  path: string,
+  options: DirectoryParameters,
+  env: BuildEnv,
+): Promise<Outcome<DirectorySource>> {
+  const base = await tree.find(path);
+  if (base.kind !== "done") return base;
+  const root = base.value.path;
+  const files = await directoryFiles(tree, path, options);
+  if (files.kind !== "done") return files;
+  const programs = files.value.filter((file) => file.path.endsWith(".jsonnet")).map((file) => join(root, file.path));
+  if (!programs.length) return done({ root, files: files.value });
+  const jsonnet = await planJsonnet(tree, root, programs, options.jsonnet ?? {}, env);
+  return jsonnet.kind === "done" ? done({ root, files: files.value, jsonnet: jsonnet.value }) : jsonnet;
 }
 
 /** The files a directory source reads, in order of path: what they hold decides the result, and nothing else does. */
@@ -40,7 +69,6 @@ export async function directoryFiles(tree: Tree, path: string, options: Director
         }
         continue;
       }
-      if (entry.name.endsWith(".jsonnet")) return stop(REPO.unsupported, `${relative}: Jsonnet is not rendered by this version`);
       let sha = entry.sha;
       if (entry.kind === "link") {
         const target = await tree.find(join(root, relative));
@@ -64,7 +92,23 @@ function selected(path: string, { include, exclude }: DirectoryParameters): bool
 const join = (a: string, b: string): string => (a ? `${a}/${b}` : b);
 
 /** The objects of these files. A file that looks like a manifest and does not parse is an error; any other file is left alone. */
-export async function renderDirectory(tree: Tree, files: readonly ManifestFile[]): Promise<Outcome<KubeObject[]>> {
+export async function renderDirectory(tree: Tree, { root, files, jsonnet }: DirectorySource): Promise<Outcome<KubeObject[]>> {
+  const plain = files.filter((file) => !file.path.endsWith(".jsonnet"));
+  const objects = await plainObjects(tree, plain);
+  if (objects.kind !== "done" || !jsonnet) return objects;
+  return withFolder(async (folder) => {
+    const placed = await placeJsonnet(tree, jsonnet, folder);
+    if (placed.kind !== "done") return placed;
+    for (const { path } of files.filter((file) => file.path.endsWith(".jsonnet"))) {
+      const rendered = await renderJsonnet(folder, join(root, path), jsonnet);
+      if (rendered.kind !== "done") return rendered;
+      objects.value.push(...rendered.value);
+    }
+    return objects;
+  });
+}
+
+async function plainObjects(tree: Tree, files: readonly ManifestFile[]): Promise<Outcome<KubeObject[]>> {
   const blobs = await Promise.all(files.map((file) => tree.blob(file.sha, file.path)));
   const objects: KubeObject[] = [];
   let size = 0;
@@ -77,9 +121,16 @@ export async function renderDirectory(tree: Tree, files: readonly ManifestFile[]
     if (SKIP.test(text)) continue;
     // Parsing is synchronous: between files others get their turn.
     if (i % 20 === 19) await new Promise((resolve) => setImmediate(resolve));
-    const parsed = path.endsWith(".json") ? parseJson(text, path) : parseManifests(text, path);
-    if (parsed.kind === "done") objects.push(...parsed.value);
-    else if (path.endsWith(".json") || ["apiVersion:", "kind:", "metadata:"].every((word) => text.includes(word))) return parsed;
+    if (path.endsWith(".json")) {
+      const parsed = parseJson(text, path, { nameless: true });
+      if (parsed.kind !== "done") return parsed;
+      for (const object of parsed.value) objects.push(object);
+      continue;
+    }
+    const { objects: some, failure } = parseSome(text, path, { nameless: true });
+    // What begins with an object was meant to be objects; what has none may be anybody's file.
+    if (failure && (some.length > 0 || ["apiVersion:", "kind:", "metadata:"].every((word) => text.includes(word)))) return failure;
+    if (!failure) for (const object of some) objects.push(object);
   }
   return done(objects);
 }

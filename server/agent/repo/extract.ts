@@ -23,15 +23,20 @@ export interface Budget {
 export const newBudget = (): Budget => ({ files: BOUNDS.files, bytes: BOUNDS.totalBytes });
 
 /**
- * Writes a directory of the repository below `to`, at its own path. Links are written as the file or directory they lead to inside the
- * repository, so that no link is ever on disk; one that leads out is refused.
+ * Writes a file or directory of a tree below `to`, at its own path. Links are written as the file or directory they lead to inside the
+ * repository, so that no link is ever on disk; one that leads out is refused. `from` is
+ * the part of the path that is left out.
  */
-export async function extract(tree: Tree, path: string, to: string, budget: Budget, depth = 0): Promise<Outcome<void>> {
+export async function extract(tree: Tree, path: string, to: string, budget: Budget, depth = 0, from = ""): Promise<Outcome<void>> {
   if (depth > BOUNDS.depth) return stop(REPO.tooLarge, `path ${path} has more than ${BOUNDS.depth} levels, or its links form a circle`);
   const found = await tree.find(path);
   if (found.kind !== "done") return found;
-  const target = join(to, path);
-  if (found.value.kind === "blob") return writeBlob(tree, found.value.sha, path, target, budget);
+  const place = (at: string) => join(to, at.slice(from.length));
+  const target = place(path);
+  if (found.value.kind === "blob") {
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    return writeBlob(tree, found.value.sha, path, target, budget);
+  }
   await mkdir(target, { recursive: true, mode: 0o700 });
   const entries = await tree.list(found.value.sha);
   if (entries.kind !== "done") return entries;
@@ -40,8 +45,8 @@ export async function extract(tree: Tree, path: string, to: string, budget: Budg
     if (entry.kind === "submodule") continue;
     const written =
       entry.kind === "blob"
-        ? await writeBlob(tree, entry.sha, inner, join(to, inner), budget)
-        : await extract(tree, inner, to, budget, depth + 1);
+        ? await writeBlob(tree, entry.sha, inner, place(inner), budget)
+        : await extract(tree, inner, to, budget, depth + 1, from);
     // A link that leads nowhere is not written; whoever needs it will say so.
     if (written.kind !== "done" && !(entry.kind === "link" && written.reason === REPO.path)) return written;
   }
@@ -54,22 +59,23 @@ async function writeBlob(tree: Tree, sha: string, path: string, target: string, 
   if (blob.kind !== "done") return blob;
   budget.bytes -= blob.value.length;
   if (budget.bytes < 0) return stop(REPO.tooLarge, `the source has more than ${BOUNDS.totalBytes / 1_000_000} MB`);
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   await writeFile(target, blob.value, { mode: 0o600 });
   return done(undefined);
 }
 
 /** Environment of a rendering tool: nothing of ours, no network through a proxy, no cluster. */
-export function toolEnv(folder: string): Record<string, string> {
+export function toolEnv(folder: string, memoryMiB = 256): Record<string, string> {
   const nowhere = "http://127.0.0.1:1";
+  const own = join(folder, "tool");
   return {
     // No git, no shell tools: what a chart or an overlay might want to start is not there.
-    PATH: join(folder, ".bin"),
-    HOME: join(folder, ".home"),
-    TMPDIR: join(folder, ".tmp"),
-    XDG_CACHE_HOME: join(folder, ".home"),
-    XDG_CONFIG_HOME: join(folder, ".home"),
-    XDG_DATA_HOME: join(folder, ".home"),
+    PATH: join(own, "bin"),
+    HOME: join(own, "home"),
+    TMPDIR: folder,
+    XDG_CACHE_HOME: join(own, "home"),
+    XDG_CONFIG_HOME: join(own, "home"),
+    XDG_DATA_HOME: join(own, "home"),
+    HELM_PLUGINS: "/nonexistent",
     LC_ALL: "C",
     KUBECONFIG: "/dev/null",
     HTTP_PROXY: nowhere,
@@ -77,7 +83,7 @@ export function toolEnv(folder: string): Record<string, string> {
     NO_PROXY: "",
     GIT_ALLOW_PROTOCOL: "none",
     // The tools are Go programs: a soft limit keeps a poisoned input from taking the node's memory first.
-    GOMEMLIMIT: "256MiB",
+    GOMEMLIMIT: `${memoryMiB}MiB`,
     GOMAXPROCS: "2",
   };
 }

@@ -1,224 +1,134 @@
-import { existsSync } from "node:fs";
-import { cp, writeFile } from "node:fs/promises";
-import { join, posix } from "node:path";
-import { again, done, type Outcome, stop } from "../../base/outcome.ts";
-import { RUN_REASONS, run } from "../../base/run.ts";
-import type { KubeObject } from "../kube/object.ts";
-import type { Chart } from "./charts.ts";
-import { extract, newBudget, toolEnv, withFolder } from "./extract.ts";
-import { matchGlob } from "./glob.ts";
-import { findTool } from "./tool.ts";
-import { segments, type Tree } from "./tree.ts";
-import { type HelmParameters, REPO } from "./types.ts";
-import { parseManifests, parseYaml } from "./yaml.ts";
-
-const DEADLINE_MS = 90_000;
-const MAX_OUTPUT = 50_000_000;
-const MAX_CHARTS = 50;
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, posix } from "node:path";
+import { digest } from "../../base/canonical.ts";
+import { done, type Outcome } from "../../base/outcome.ts";
+import type { Secret } from "../../base/secret.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { parseManifests } from "../../kube/yaml.ts";
+import { runTool } from "./bounded.ts";
+import { type Dependency, type FetchChart, missingDependencies } from "./dependencies.ts";
+import { type BuildEnv, expand } from "./env.ts";
+import { extract, newBudget, withFolder } from "./extract.ts";
+import { contentOf } from "./links.ts";
+import { openSubcharts } from "./subcharts.ts";
+import { type HelmParameters, REPO, type RepoAccess } from "./types.ts";
+import { type FetchValues, type HelmFiles, helmFiles, type Trees } from "./values.ts";
 
 export interface HelmSource {
-  inputs: { path: string; sha: string }[];
-  /** Value files in the order of their effect, as paths from the root of the repository. */
-  valueFiles: string[];
-  files: { name: string; path: string }[];
+  chart: string;
+  sha: string;
+  dependencies: Dependency[];
+  files: HelmFiles;
+  helm: HelmParameters;
 }
 
-interface HelmContext {
+export interface HelmContext {
   app: string;
   namespace: string;
   kubeVersion?: string;
+  apiVersions?: string[];
 }
 
-/** Everything in the repository a chart takes: its directory, `file://` dependencies, value files and parameter files. */
-export async function helmInputs(tree: Tree, path: string, helm: HelmParameters): Promise<Outcome<HelmSource>> {
-  const inputs = new Map<string, string>();
-  const pending = [path];
-  for (let chart = pending.pop(); chart !== undefined; chart = pending.pop()) {
-    if (inputs.has(chart)) continue;
-    if (inputs.size >= MAX_CHARTS) return stop(REPO.tooLarge, `chart ${path} reaches more than ${MAX_CHARTS} directories`);
-    const found = await tree.find(chart);
-    if (found.kind !== "done") return found;
-    inputs.set(chart, found.value.sha);
-    const local = await localDependencies(tree, chart);
-    if (local.kind !== "done") return local;
-    pending.push(...local.value);
-  }
-  const valueFiles: string[] = [];
-  for (const given of helm.valueFiles ?? []) {
-    const files = await expand(tree, path, given, helm.ignoreMissingValueFiles === true);
-    if (files.kind !== "done") return files;
-    for (const file of files.value) {
-      inputs.set(file.path, file.sha);
-      if (!valueFiles.includes(file.path)) valueFiles.push(file.path);
-    }
-  }
-  const files: HelmSource["files"] = [];
-  for (const parameter of helm.fileParameters ?? []) {
-    const file = await inRepository(tree, path, parameter.path, "file parameter");
-    if (file.kind !== "done") return file;
-    inputs.set(file.value.path, file.value.sha);
-    files.push({ name: parameter.name, path: file.value.path });
-  }
-  return done({ inputs: [...inputs].map(([p, sha]) => ({ path: p, sha })).sort((a, b) => (a.path < b.path ? -1 : 1)), valueFiles, files });
+/** Where a chart's lookups are answered, by whoever knows the cluster; the address itself lets in. */
+export interface ClusterReader {
+  address: Secret;
 }
 
-async function localDependencies(tree: Tree, chart: string): Promise<Outcome<string[]>> {
-  const found = await tree.find(posix.join(chart, "Chart.yaml"));
-  if (found.kind !== "done")
-    return found.reason === REPO.path ? stop(REPO.chartNotFound, `${chart || "the root"} has no Chart.yaml`) : found;
-  const blob = await tree.blob(found.value.sha, "Chart.yaml", 1_000_000);
-  if (blob.kind !== "done") return blob;
-  const parsed = parseYaml(blob.value.toString("utf8"), posix.join(chart, "Chart.yaml"));
-  if (parsed.kind !== "done") return parsed;
-  const { dependencies, name } = parsed.value as { name?: unknown; dependencies?: { repository?: unknown }[] };
-  if (typeof name !== "string" || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name))
-    return stop(REPO.refused, `${chart}/Chart.yaml: the chart's name is not a file name`);
-  const local: string[] = [];
-  for (const dependency of Array.isArray(dependencies) ? dependencies : []) {
-    const repository = dependency?.repository;
-    if (typeof repository !== "string" || !repository.startsWith("file://")) continue;
-    const target = posix.normalize(posix.join(chart || ".", repository.slice("file://".length)));
-    if (target.startsWith("../") || target === ".." || repository.startsWith("file:///")) {
-      return stop(REPO.escape, `${chart}/Chart.yaml: dependency ${repository} leads out of the repository`);
-    }
-    local.push(target === "." ? "" : target);
-  }
-  return done(local);
+export interface HelmPlan {
+  source: HelmSource;
+  /** What the result depends on. */
+  content: unknown;
 }
 
-/** A value file, or the files a glob means in lexical order; a leading slash is the root of the repository. */
-async function expand(tree: Tree, chart: string, given: string, ignoreMissing: boolean): Promise<Outcome<{ path: string; sha: string }[]>> {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(given))
-    return stop(REPO.unsupported, `values file ${given}: remote value files are not fetched by this version`);
-  if (given.startsWith("$"))
-    return stop(REPO.unsupported, `values file ${given}: references to other sources are not resolved by this version`);
-  if (!/[*?[{]/.test(given)) {
-    const file = await inRepository(tree, chart, given, "values file");
-    if (file.kind === "done") return done([file.value]);
-    return ignoreMissing && file.reason === REPO.path ? done([]) : file;
-  }
-  const pattern = given.startsWith("/") ? given.slice(1) : posix.join(chart, given);
-  const fixed = segments(pattern).slice(
-    0,
-    segments(pattern).findIndex((part) => /[*?[{]/.test(part)),
-  );
-  const found: { path: string; sha: string }[] = [];
-  const walk = async (path: string, depth: number): Promise<Outcome<void>> => {
-    const at = await tree.find(path);
-    if (at.kind !== "done" || at.value.kind === "blob" || depth > 10)
-      return at.kind === "done" || at.reason === REPO.path ? done(undefined) : at;
-    const entries = await tree.list(at.value.sha);
-    if (entries.kind !== "done") return entries;
-    for (const entry of entries.value) {
-      const inner = posix.join(path, entry.name);
-      if (entry.kind === "blob" && matchPath(segments(pattern), segments(inner))) found.push({ path: inner, sha: entry.sha });
-      if (entry.kind === "tree") {
-        const walked = await walk(inner, depth + 1);
-        if (walked.kind !== "done") return walked;
-      }
-    }
-    return done(undefined);
+export interface HelmNeeds {
+  env: BuildEnv;
+  /** Chart repositories that dependencies may come from. */
+  registered: readonly RepoAccess[];
+  fetchChart: FetchChart;
+  fetchValues: FetchValues;
+}
+
+/** Everything a chart takes: its directory, missing dependencies, value files and parameter files, with the environment put in. */
+export async function planHelm(trees: Trees, chart: string, given: HelmParameters, needs: HelmNeeds): Promise<Outcome<HelmPlan>> {
+  const found = await trees.own.find(chart);
+  if (found.kind !== "done") return found;
+  const dependencies = await missingDependencies(trees.own, found.value.path, needs.registered, needs.fetchChart);
+  if (dependencies.kind !== "done") return dependencies;
+  const helm: HelmParameters = {
+    ...given,
+    parameters: given.parameters?.map((p) => ({ ...p, value: expand(p.value ?? "", needs.env) })),
   };
-  const walked = await walk(fixed.join("/"), 0);
-  if (walked.kind !== "done") return walked;
-  if (!found.length && !ignoreMissing) return stop(REPO.path, `values file glob ${given} matched no files`);
-  return done(found.sort((a, b) => (a.path < b.path ? -1 : 1)));
-}
-
-/** Globs of value files: a star stays inside one level, two cross any number. */
-function matchPath(pattern: string[], path: string[]): boolean {
-  const [first, ...rest] = pattern;
-  if (first === undefined) return path.length === 0;
-  if (first === "**") return matchPath(rest, path) || (path.length > 0 && matchPath(pattern, path.slice(1)));
-  return path.length > 0 && matchGlob(first, path[0]!) && matchPath(rest, path.slice(1));
-}
-
-async function inRepository(tree: Tree, chart: string, given: string, what: string): Promise<Outcome<{ path: string; sha: string }>> {
-  const path = given.startsWith("/") ? given.slice(1) : `${chart}/${given}`;
-  const found = await tree.find(path);
-  if (found.kind !== "done") return found.reason === REPO.path ? stop(REPO.path, `${what} ${given} is not in the repository`) : found;
-  return found.value.kind === "blob" ? done(found.value) : stop(REPO.path, `${what} ${given} is a directory`);
+  const files = await helmFiles(trees, found.value.path, helm, needs.env, needs.fetchValues);
+  if (files.kind !== "done") return files;
+  const { value } = files;
+  const { path } = found.value;
+  const content = await contentOf(trees.own, path);
+  if (content.kind !== "done") return content;
+  const sha = content.value;
+  return done({
+    source: { chart: path, sha, dependencies: dependencies.value, files: value, helm },
+    content: {
+      path,
+      sha,
+      dependencies: dependencies.value.map((d) => [d.name, d.sha]),
+      inputs: value.inputs.map((input) => [input.root, input.path, input.sha]),
+      order: [value.valueFiles, value.files],
+      remote: value.remote.map(({ content }) => digest(content.toString("base64"))),
+      helm,
+    },
+  });
 }
 
 /** Renders a chart with `helm template` in a private folder; flags in Argo CD's order, so that precedence is the same. */
 export async function renderHelm(
-  tree: Tree,
-  path: string,
+  trees: Trees,
   source: HelmSource,
-  helm: HelmParameters,
   context: HelmContext,
+  cluster?: ClusterReader,
 ): Promise<Outcome<KubeObject[]>> {
   return withFolder(async (folder) => {
     const budget = newBudget();
-    for (const input of source.inputs) {
-      const written = await extract(tree, input.path, folder, budget);
-      if (written.kind !== "done") return written;
+    const chart = join(folder, "source", source.chart);
+    const written = await extract(trees.own, source.chart, join(folder, "source"), budget);
+    if (written.kind !== "done") return written;
+    for (const input of source.files.inputs) {
+      const inChart = input.root === "source" && (source.chart === "" || input.path.startsWith(`${source.chart}/`));
+      const file = inChart ? done(undefined) : await extract(input.tree, input.path, join(folder, input.root), budget);
+      if (file.kind !== "done") return file;
     }
-    return helmTemplate(folder, join(folder, path), source, helm, context);
+    for (const { path, content } of source.files.remote) {
+      await mkdir(dirname(join(folder, path)), { recursive: true, mode: 0o700 });
+      await writeFile(join(folder, path), content, { mode: 0o600 });
+    }
+    for (const [i, dependency] of source.dependencies.entries()) {
+      const to = join(chart, "charts", `${dependency.name}-needed-${i}`);
+      const put = await extract(dependency.tree, dependency.path, to, budget, 0, dependency.path);
+      if (put.kind !== "done") return put;
+    }
+    const opened = await openSubcharts(chart, budget, source.helm.skipSchemaValidation === true);
+    if (opened.kind !== "done") return { ...opened, message: `chart ${source.chart || "at the root"}: ${opened.message}` };
+    const what = `chart ${source.chart || "at the root"}`;
+    const args = ["template", chart, ...(await templateArgs(folder, source, context)), ...(cluster ? ["--dry-run=server"] : [])];
+    const kubeconfig = cluster && (await writeKubeconfig(folder, cluster));
+    const ran = await runTool({ tool: "helm", args, cwd: chart, folder, reason: REPO.chart, what, kubeconfig });
+    if (ran.kind !== "done") return cluster ? { ...ran, message: ran.message.replaceAll(cluster.address.reveal(), "the cluster") } : ran;
+    return parseManifests(ran.value.stdout.toString("utf8"), `helm output of ${posix.join(source.chart || ".")}`, { nameless: true });
   });
 }
 
-/** Renders a chart of a chart repository; its value files are its own. */
-export async function renderChart(chart: Chart, helm: HelmParameters, context: HelmContext): Promise<Outcome<KubeObject[]>> {
-  const own = (path: string) => posix.normalize(posix.join("chart", path));
-  const [valueFiles, files] = [
-    (helm.valueFiles ?? []).map(own),
-    (helm.fileParameters ?? []).map(({ name, path }) => ({ name, path: own(path) })),
-  ];
-  const outside = [...valueFiles, ...files.map((file) => file.path)].find((path) => !path.startsWith("chart/"));
-  if (outside) return stop(REPO.escape, `values file ${outside} is outside the chart`);
-  return withFolder(async (folder) => {
-    await cp(chart.folder, join(folder, "chart"), { recursive: true });
-    const here = valueFiles.filter((path) => existsSync(join(folder, path)));
-    const missing = valueFiles.find((path) => !here.includes(path));
-    if (missing && !helm.ignoreMissingValueFiles)
-      return stop(REPO.path, `values file ${missing.slice("chart/".length)} is not in the chart`);
-    return helmTemplate(folder, join(folder, "chart"), { valueFiles: here, files }, helm, context);
-  });
+async function writeKubeconfig(folder: string, { address }: ClusterReader): Promise<string> {
+  const named = (kind: string, value: object) => ({ [`${kind}s`]: [{ name: "c", [kind]: value }] });
+  const path = join(folder, "kubeconfig");
+  const config = {
+    ...{ apiVersion: "v1", kind: "Config", "current-context": "c" },
+    ...named("cluster", { server: address.reveal() }),
+    ...named("context", { cluster: "c" }),
+  };
+  await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
 }
 
-/** The same for a chart that is already on disk (`chart`), with value files below `folder`. */
-async function helmTemplate(
-  folder: string,
-  chart: string,
-  source: Omit<HelmSource, "inputs">,
-  helm: HelmParameters,
-  context: HelmContext,
-): Promise<Outcome<KubeObject[]>> {
-  const args = await templateArgs(folder, source, helm, context);
-  const ran = await run(findTool("helm"), {
-    args: ["template", chart, ...args],
-    cwd: chart,
-    env: { ...toolEnv(folder), HELM_PLUGINS: "/nonexistent" },
-    deadlineMs: DEADLINE_MS,
-    maxBytes: MAX_OUTPUT,
-  });
-  const name = chart.slice(folder.length + 1) || "chart";
-  if (ran.kind !== "done") {
-    if (ran.reason === RUN_REASONS.missing) return stop(REPO.tool, ran.message);
-    return ran.kind === "again" ? again(REPO.chart, ran.message) : stop(REPO.chart, ran.message);
-  }
-  if (ran.value.code !== 0) {
-    const why = ran.value.stderr
-      .replaceAll(`${folder}/`, "")
-      .replace(/\n?Use --debug flag.*/s, "")
-      .trim()
-      .slice(0, 2_000);
-    const missing = /found in Chart.yaml, but missing in charts\//.test(why);
-    return stop(
-      REPO.chart,
-      `chart ${name} does not render: ${why}${missing ? "; run `helm dependency update` and commit the charts/ directory" : ""}`,
-    );
-  }
-  return parseManifests(ran.value.stdout.toString("utf8"), `helm output of ${name}`);
-}
-
-async function templateArgs(
-  folder: string,
-  source: Omit<HelmSource, "inputs">,
-  helm: HelmParameters,
-  context: HelmContext,
-): Promise<string[]> {
+async function templateArgs(folder: string, { files, helm }: HelmSource, context: HelmContext): Promise<string[]> {
   // Helm takes names up to 53 characters.
   const args = ["--name-template", (helm.releaseName || context.app).slice(0, 53)];
   const namespace = helm.namespace || context.namespace;
@@ -227,17 +137,16 @@ async function templateArgs(
   if (kubeVersion) args.push("--kube-version", kubeVersion);
   for (const { name, value = "", forceString } of helm.parameters ?? [])
     args.push(forceString ? "--set-string" : "--set", `${name}=${escapeSet(value)}`);
-  for (const { name, path } of source.files) args.push("--set-file", `${name}=${escapeSet(join(folder, path))}`);
-  for (const path of source.valueFiles) args.push("--values", join(folder, path));
-  const inline = [helm.values, helm.valuesObject && JSON.stringify(helm.valuesObject)].filter((text): text is string => Boolean(text));
+  for (const { name, path } of files.files) args.push("--set-file", `${name}=${escapeSet(join(folder, path))}`);
+  for (const path of files.valueFiles) args.push("--values", join(folder, path));
   // valuesObject takes the place of values when both are there.
-  const values = inline.at(-1);
+  const values = helm.valuesObject ? JSON.stringify(helm.valuesObject) : helm.values;
   if (values) {
-    const path = join(folder, ".values.yaml");
+    const path = join(folder, "values.yaml");
     await writeFile(path, values, { mode: 0o600 });
     args.push("--values", path);
   }
-  for (const version of helm.apiVersions ?? []) args.push("--api-versions", version);
+  for (const version of helm.apiVersions?.length ? helm.apiVersions : (context.apiVersions ?? [])) args.push("--api-versions", version);
   if (!helm.skipCrds) args.push("--include-crds");
   if (helm.skipSchemaValidation) args.push("--skip-schema-validation");
   if (helm.skipTests) args.push("--skip-tests");

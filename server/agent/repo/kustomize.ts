@@ -1,17 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { again, done, type Outcome, stop } from "../../base/outcome.ts";
-import { RUN_REASONS, run } from "../../base/run.ts";
-import type { KubeObject } from "../kube/object.ts";
-import { extract, newBudget, toolEnv, withFolder } from "./extract.ts";
-import { findTool } from "./tool.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { parseManifests, parseYaml } from "../../kube/yaml.ts";
+import { runTool } from "./bounded.ts";
+import { type BuildEnv, expand } from "./env.ts";
+import { extract, newBudget, withFolder } from "./extract.ts";
+import { contentOf } from "./links.ts";
 import type { Tree } from "./tree.ts";
 import { type KustomizeParameters, REPO } from "./types.ts";
-import { parseManifests, parseYaml } from "./yaml.ts";
 
 export const KUSTOMIZATION_FILES = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-const DEADLINE_MS = 90_000;
-const MAX_OUTPUT = 50_000_000;
 const MAX_BASES = 200;
 
 // biome-ignore lint/suspicious/noExplicitAny: a kustomization is the user's; kustomize itself judges its shape.
@@ -20,38 +19,77 @@ type Kustomization = Record<string, any>;
 export interface KustomizeSource {
   /** Directories and files of the repository that can take part, with the hash of what each holds. */
   inputs: { path: string; sha: string }[];
+  /** The settings with the environment put in, without components that are not there. */
+  overrides: KustomizeParameters;
 }
 
 /**
  * Finds every directory a kustomization reaches. What would leave the repository, ask the network or start a program is
  * refused here by name, before kustomize runs.
  */
-export async function kustomizeInputs(tree: Tree, path: string, overrides: KustomizeParameters): Promise<Outcome<KustomizeSource>> {
+export async function planKustomize(
+  tree: Tree,
+  path: string,
+  given: KustomizeParameters,
+  env: BuildEnv,
+): Promise<Outcome<KustomizeSource>> {
+  if (given.version)
+    return stop(REPO.unsupported, `kustomize version ${given.version.slice(0, 64)} is not registered; there is only the built-in one`);
+  const present = await withoutMissing(tree, path, substituted(given, env));
+  if (present.kind !== "done") return present;
+  const overrides = present.value;
   const inputs = new Map<string, string>();
-  const pending = [{ path, extra: overrides.components ?? [] }];
+  const pending = [{ path, first: true }];
   for (let next = pending.pop(); next; next = pending.pop()) {
+    if (inputs.has(next.path)) continue;
     const found = await tree.find(next.path);
     if (found.kind !== "done") return found;
-    if (inputs.has(next.path)) continue;
     if (inputs.size >= MAX_BASES) return stop(REPO.tooLarge, `${path} reaches more than ${MAX_BASES} directories`);
-    inputs.set(next.path, found.value.sha);
+    const content = await contentOf(tree, next.path);
+    if (content.kind !== "done") return content;
+    inputs.set(next.path, content.value);
     if (found.value.kind === "blob") continue;
     const read = await readKustomization(tree, next.path);
     if (read.kind !== "done") return read;
-    const { content, file } = read.value;
-    const where = posix.join(next.path || ".", file);
-    const refused = forbidden(content);
+    const where = posix.join(next.path || ".", read.value.file);
+    const effective = next.first ? override(read.value.content, overrides) : read.value.content;
+    if (typeof effective === "string") return stop(REPO.kustomize, `${where}: ${effective}`);
+    const refused = forbidden(effective);
     if (refused) return stop(REPO.refused, `${where}: ${refused}`);
-    for (const base of [...strings(content.resources), ...strings(content.bases), ...strings(content.components), ...next.extra]) {
-      if (isRemote(base)) return stop(REPO.refused, `${where}: remote base ${base} is refused; keep it in the repository`);
-      if (base.startsWith("/")) return stop(REPO.escape, `${where}: ${base} is outside the repository`);
+    for (const base of ["resources", "bases", "components"].flatMap((field) => strings(effective[field]))) {
+      if (isRemote(base)) return stop(REPO.refused, `${where}: remote base ${base.slice(0, 200)} is refused; keep it in the repository`);
+      if (base.startsWith("/")) return stop(REPO.escape, `${where}: ${base.slice(0, 200)} is outside the repository`);
       const target = posix.normalize(posix.join(next.path || ".", base));
-      if (target === ".." || target.startsWith("../")) return stop(REPO.escape, `${where}: ${base} leads out of the repository`);
+      if (target === ".." || target.startsWith("../"))
+        return stop(REPO.escape, `${where}: ${base.slice(0, 200)} leads out of the repository`);
       // A directory inside the one that is taken anyway is still read for its own references.
-      pending.push({ path: target === "." ? "" : target, extra: [] });
+      pending.push({ path: target === "." ? "" : target.replace(/\/+$/, ""), first: false });
     }
   }
-  return done({ inputs: [...inputs].map(([p, sha]) => ({ path: p, sha })).sort((a, b) => (a.path < b.path ? -1 : 1)) });
+  return done({ inputs: [...inputs].map(([p, sha]) => ({ path: p, sha })).sort((a, b) => (a.path < b.path ? -1 : 1)), overrides });
+}
+
+/** Images and labels take the build environment; annotations only when told to. */
+function substituted(o: KustomizeParameters, env: BuildEnv): KustomizeParameters {
+  const all = (map: Record<string, string> | undefined) =>
+    map && Object.fromEntries(Object.entries(map).map(([name, value]) => [name, expand(value, env)]));
+  return {
+    ...o,
+    ...(o.images ? { images: o.images.map((image) => expand(image, env)) } : {}),
+    ...(o.commonLabels ? { commonLabels: all(o.commonLabels)! } : {}),
+    ...(o.commonAnnotations && o.commonAnnotationsEnvsubst ? { commonAnnotations: all(o.commonAnnotations)! } : {}),
+  };
+}
+
+async function withoutMissing(tree: Tree, path: string, o: KustomizeParameters): Promise<Outcome<KustomizeParameters>> {
+  if (!o.components?.length || !o.ignoreMissingComponents) return done(o);
+  const components: string[] = [];
+  for (const component of o.components) {
+    const found = isRemote(component) ? done(undefined) : await tree.find(`${path}/${component}`);
+    if (found.kind === "done") components.push(component);
+    else if (found.reason !== REPO.path) return found;
+  }
+  return done({ ...o, components });
 }
 
 async function readKustomization(tree: Tree, path: string): Promise<Outcome<{ content: Kustomization; file: string }>> {
@@ -113,46 +151,31 @@ function isRemote(reference: string): boolean {
 }
 
 /** Renders an overlay with the `kustomize` binary in a private folder holding only its inputs. */
-export async function renderKustomize(
-  tree: Tree,
-  path: string,
-  source: KustomizeSource,
-  overrides: KustomizeParameters,
-): Promise<Outcome<KubeObject[]>> {
+export async function renderKustomize(tree: Tree, path: string, { inputs, overrides }: KustomizeSource): Promise<Outcome<KubeObject[]>> {
   return withFolder(async (folder) => {
     const budget = newBudget();
-    for (const input of source.inputs) {
-      const covered = source.inputs.some((other) => other !== input && (other.path === "" || input.path.startsWith(`${other.path}/`)));
+    const root = join(folder, "source");
+    for (const input of inputs) {
+      const covered = inputs.some((other) => other !== input && (other.path === "" || input.path.startsWith(`${other.path}/`)));
       if (covered) continue;
-      const written = await extract(tree, input.path, folder, budget);
+      const written = await extract(tree, input.path, root, budget);
       if (written.kind !== "done") return written;
     }
     const read = await readKustomization(tree, path);
     if (read.kind !== "done") return read;
     const changed = override(read.value.content, overrides);
     if (typeof changed === "string") return stop(REPO.kustomize, `${path}: ${changed}`);
-    if (Object.keys(overrides).length) await writeFile(join(folder, path, read.value.file), JSON.stringify(changed));
-    const ran = await run(findTool("kustomize"), {
+    if (Object.keys(overrides).length) await writeFile(join(root, path, read.value.file), JSON.stringify(changed));
+    const ran = await runTool({
+      tool: "kustomize",
       args: ["build", "--load-restrictor=LoadRestrictionsRootOnly", "--", "."],
-      cwd: join(folder, path),
-      env: toolEnv(folder),
-      deadlineMs: DEADLINE_MS,
-      maxBytes: MAX_OUTPUT,
+      cwd: join(root, path),
+      folder,
+      reason: REPO.kustomize,
+      what: `kustomize build of ${path || "the root"}`,
     });
-    if (ran.kind !== "done") {
-      return ran.reason === RUN_REASONS.missing
-        ? stop(REPO.tool, ran.message)
-        : ran.kind === "again"
-          ? again(REPO.kustomize, ran.message)
-          : stop(REPO.kustomize, ran.message);
-    }
-    if (ran.value.code !== 0) {
-      return stop(
-        REPO.kustomize,
-        `kustomize build of ${path || "the root"} failed: ${ran.value.stderr.replaceAll(`${folder}/`, "").trim().slice(0, 2_000)}`,
-      );
-    }
-    return parseManifests(ran.value.stdout.toString("utf8"), `kustomize output of ${path}`);
+    if (ran.kind !== "done") return ran;
+    return parseManifests(ran.value.stdout.toString("utf8"), `kustomize output of ${path || "the root"}`, { nameless: true });
   });
 }
 
@@ -186,7 +209,7 @@ export function override(k: Kustomization, o: KustomizeParameters): Kustomizatio
   }
   if (o.namespace) result.namespace = o.namespace;
   if (o.patches?.length) result.patches = [...list(k.patches), ...o.patches];
-  if (o.components?.length) result.components = [...strings(k.components), ...o.components];
+  if (o.components?.length) result.components = [...new Set([...strings(k.components), ...o.components])];
   return result;
 }
 

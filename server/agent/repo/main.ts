@@ -18,6 +18,9 @@ import { RepoService } from "./service.ts";
  *   REDIS_URL                 where renderings are kept for all replicas; without it, in memory
  *   OUTPOST_WORK              folder of the mirrors (default /var/lib/outpost in a Pod, else a temporary one)
  *   OUTPOST_PARALLEL          Helm and Kustomize processes at once (default 4)
+ *   OUTPOST_RENDER_MEMORY_MIB what one of them may take (default 200)
+ *   OUTPOST_PLUGINS           folder with the sockets of plugins' sidecars; without it there are none
+ *   OUTPOST_PLUGIN_NAMES      those that must be there before anything is rendered that may be theirs, with commas between
  *   OUTPOST_HEALTH_LISTEN     probes and metrics (default 0.0.0.0:8084 in a Pod, else none)
  */
 export async function runRepoServer(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
@@ -26,7 +29,13 @@ export async function runRepoServer(env: NodeJS.ProcessEnv, signal: AbortSignal)
   const inPod = Boolean(env.POD_NAME);
   const cache = env.REDIS_URL ? new RedisCache(env.REDIS_URL, secret) : new MemoryCache();
   const folder = env.OUTPOST_WORK || (inPod ? "/var/lib/outpost/mirrors" : join(tmpdir(), `outpost-repo-${process.pid}`));
-  const service = new RepoService({ folder, cache, parallel: Number(env.OUTPOST_PARALLEL) || undefined });
+  const service = new RepoService({
+    folder,
+    cache,
+    parallel: Number(env.OUTPOST_PARALLEL) || undefined,
+    plugins: env.OUTPOST_PLUGINS || undefined,
+    expectedPlugins: (env.OUTPOST_PLUGIN_NAMES ?? "").split(",").filter(Boolean),
+  });
   await service.start();
 
   const server = repoServer(service, secret);

@@ -2,8 +2,8 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { FETCH_DEADLINE_MS, git, gitRemote, initBare, LS_DEADLINE_MS } from "./git.ts";
-import { GitReader } from "./reader.ts";
-import { type Entry, Tree } from "./tree.ts";
+import { type GitObject, GitReader } from "./reader.ts";
+import { type Entry, GitTree, type Tree } from "./tree.ts";
 import { REPO, type Refs, type RepoAccess } from "./types.ts";
 import { redactUrl } from "./url.ts";
 
@@ -11,6 +11,7 @@ import { redactUrl } from "./url.ts";
 const MAX_REFS_BYTES = 32_000_000;
 // Every shallow fetch adds a pack; lookups slow down with their number.
 const MAX_PACKS = 40;
+const MAX_TAG_BYTES = 1_000_000;
 const KEPT_COMMITS = 20;
 // After a question that took 30 ms the next one waits 30 ms: half of the time at the most is spent on asking.
 const PAUSE = 1;
@@ -72,7 +73,7 @@ export class Mirror {
   async tree(repo: RepoAccess, commit: string): Promise<Outcome<Tree>> {
     this.usedAt = Date.now();
     const known = this.#roots.get(commit);
-    if (known) return done(new Tree(this.#reader, known, this.#trees));
+    if (known) return done(new GitTree(this.#reader, known, this.#trees));
     this.#ready ??= initBare(this.#folder);
     const ready = await this.#ready;
     if (ready.kind !== "done") {
@@ -90,7 +91,24 @@ export class Mirror {
     if (root.value === undefined) return stop(REPO.revision, `${redactUrl(repo.url)} has no commit ${commit}`);
     if (this.#roots.size > 1_000) this.#roots.clear();
     this.#roots.set(commit, root.value);
-    return done(new Tree(this.#reader, root.value, this.#trees));
+    return done(new GitTree(this.#reader, root.value, this.#trees));
+  }
+
+  /** An object as it is stored, which `tree` has brought here. */
+  read(name: string, maxBytes: number): Promise<Outcome<GitObject | undefined>> {
+    return this.#reader.read(name, maxBytes);
+  }
+
+  /** The object of an annotated tag, fetched if it is not here yet. */
+  async tag(repo: RepoAccess, sha: string): Promise<Outcome<Buffer>> {
+    let read = await this.#reader.read(sha, MAX_TAG_BYTES);
+    if (read.kind === "done" && !read.value) {
+      const fetched = await this.#fetch(repo, sha);
+      if (fetched.kind !== "done") return fetched;
+      read = await this.#reader.read(sha, MAX_TAG_BYTES);
+    }
+    if (read.kind !== "done") return read;
+    return read.value?.type === "tag" ? done(read.value.content) : stop(REPO.revision, `${redactUrl(repo.url)} has no tag ${sha}`);
   }
 
   async remove(): Promise<void> {
@@ -143,7 +161,7 @@ export class Mirror {
         maxBytes: 1_000_000,
         allowLocal: this.#allowLocal,
       });
-    const exact = await fetch(`${commit}:refs/outpost/${commit}`, ["--depth=1"]);
+    const exact = await fetch(`${commit}:refs/outpost/${commit}`, [`--depth=${repo.depth ?? 1}`]);
     // A server may refuse commits that no ref points at; then the history of every branch is the only way to one.
     return exact.kind !== "done" && exact.reason === REPO.revision ? fetch("+refs/heads/*:refs/outpost/heads/*", []) : exact;
   }
@@ -161,7 +179,8 @@ export class Mirror {
 }
 
 function parseRefs(text: string): Refs {
-  const refs: Refs = { branches: {}, tags: {} };
+  const annotated: Record<string, string> = {};
+  const refs: Refs = { branches: {}, tags: {}, annotated };
   for (const line of text.split("\n")) {
     const [sha, name] = line.split("\t");
     if (!sha || !name) continue;
@@ -169,8 +188,12 @@ function parseRefs(text: string): Refs {
     if (name === "HEAD" && sha.startsWith("ref: refs/heads/")) refs.defaultBranch = sha.slice(16);
     else if (name === "HEAD") refs.head = sha;
     else if (name.startsWith("refs/heads/")) refs.branches[name.slice(11)] = sha;
-    // `^{}` is the commit an annotated tag points at; it comes after the tag itself and replaces it.
-    else if (name.startsWith("refs/tags/")) refs.tags[name.slice(10).replace(/\^\{\}$/, "")] = sha;
+    else if (name.startsWith("refs/tags/")) {
+      // `^{}` is the commit an annotated tag points at; it comes after the tag itself and replaces it.
+      const tag = name.slice(10).replace(/\^\{\}$/, "");
+      if (name.endsWith("^{}") && refs.tags[tag]) annotated[tag] = refs.tags[tag];
+      refs.tags[tag] = sha;
+    }
   }
   return refs;
 }

@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Outcome } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import { Box } from "../cache/box.ts";
 import type { RepoDoor } from "./types.ts";
-import { decodeCall, FRESH_MS, MAX_CALL_BYTES } from "./wire.ts";
+import { type Call, decodeCall, FRESH_MS, MAX_CALL_BYTES } from "./wire.ts";
 
 /**
  * The repo server's only operation: a sealed call, a sealed answer. Who does not hold the shared secret cannot ask, read a
@@ -28,9 +29,18 @@ async function answer(request: IncomingMessage, response: ServerResponse, door: 
   const opened = box.open(body, `call ${time}`);
   if (!opened) return void response.writeHead(401).end("not sealed with the shared secret\n");
   const call = decodeCall(opened.toString("utf8"));
-  const outcome = call.call === "render" ? await door.render(call.request) : await door.refs(call.repo);
+  const outcome = await pass(call, door);
   const nonce = body.subarray(0, 12).toString("hex");
   response.writeHead(200, { "content-type": "application/octet-stream" }).end(box.seal(JSON.stringify(outcome), `answer ${nonce}`));
+}
+
+function pass(call: Call, door: RepoDoor): Promise<Outcome<unknown>> {
+  if (call.call === "render") return door.render(call.request);
+  if (call.call === "look") return door.look(call.request);
+  if (call.call === "revision") return door.revision(call.request);
+  if (call.call === "survey") return door.survey(call.request);
+  if (call.call === "probe") return door.probe(call.repo);
+  return call.call === "charts" ? door.charts(call.repo) : door.refs(call.repo);
 }
 
 async function read(request: IncomingMessage): Promise<Buffer | undefined> {

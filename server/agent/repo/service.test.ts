@@ -8,48 +8,23 @@ import { toolPath } from "../../../test/cluster/apiserver.ts";
 import { type Change, type GitServer, startGit } from "../../../test/servers/git.ts";
 import { startGitSsh } from "../../../test/servers/git-ssh.ts";
 import { Secret } from "../../base/secret.ts";
-import { MemoryCache } from "../cache/memory.ts";
-import { RepoService } from "./service.ts";
+import type { RepoService } from "./service.ts";
+import { type Bench, startBench } from "./testing.ts";
 import { REPO, type RenderRequest, type RepoAccess, type Source } from "./types.ts";
 
+let bench: Bench;
 let git: GitServer;
 let service: RepoService;
-const folder = mkdtempSync(join(tmpdir(), "repo-service-"));
 beforeAll(async () => {
-  process.env.OUTPOST_HELM = toolPath("helm");
-  process.env.OUTPOST_KUSTOMIZE = toolPath("kustomize");
-  git = await startGit();
-  service = new RepoService({ folder, cache: new MemoryCache() });
-  await service.start();
+  bench = await startBench();
+  ({ git, service } = bench);
 });
-afterAll(async () => {
-  service.close();
-  await git.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => bench.stop());
 
-let count = 0;
-async function repository(files: Record<string, Change>): Promise<string> {
-  const name = `r${count++}`;
-  await git.createRepository(name, { files });
-  return name;
-}
-const request = (name: string, source: Partial<Source> = {}, more: Partial<RenderRequest> = {}): RenderRequest => {
-  const repoURL = git.cloneUrl(name);
-  return {
-    app: { name: "app", namespace: "agent", project: "default" },
-    namespace: "dest",
-    source: { repoURL, path: ".", ...source },
-    repo: { url: repoURL },
-    freshness: "normal",
-    ...more,
-  };
-};
+const repository = (files: Record<string, Change>) => bench.repository(files);
+const request = (...args: Parameters<Bench["request"]>) => bench.request(...args);
+const names = (asked: RenderRequest) => bench.names(asked);
 const cm = (name: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
-const names = async (asked: RenderRequest) => {
-  const got = await service.render(asked);
-  return got.kind === "done" ? got.value.objects?.map((o) => o.metadata.name) : `${got.reason}: ${got.message}`;
-};
 
 describe("directories", () => {
   const files = {
@@ -110,6 +85,27 @@ test("credentials are used, never shown, and not lent to who has none", async ()
   const withUser = url.replace("://", "://ana:canary-wrong@");
   const refused = await service.render(request("closed", { repoURL: withUser }));
   expect(JSON.stringify(refused)).not.toContain("canary");
+});
+
+test("a repository that has moved is followed, and its credentials stay with their host", async () => {
+  await git.createRepository("moved", { users: { ana: "pass" }, files: { "a.yaml": cm("a") } });
+  const target = new URL(git.cloneUrl("moved"));
+  const server = createServer((asked, answer) => {
+    answer.writeHead(301, { location: `${target.origin}${asked.url!.replace("/old", target.pathname)}` }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/old`;
+  try {
+    // Another port is another host: it gets no password, so the closed repository stays closed.
+    const repo = { url, username: "ana", password: new Secret("pass") };
+    expect(await names(request("moved", { repoURL: url }, { repo }))).toMatch(/^AuthenticationFailed/);
+    git.setPassword("moved", "ana", null);
+    await git.createRepository("open", { files: { "a.yaml": cm("open") } });
+    target.pathname = new URL(git.cloneUrl("open")).pathname;
+    expect(await names(request("moved", { repoURL: url }))).toEqual(["open"]);
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
 });
 
 const sshd = [process.env.OUTPOST_SSHD, "/usr/sbin/sshd"].find((file) => file && existsSync(file));
@@ -199,7 +195,7 @@ describe("hostile repositories are refused by name", () => {
       "a dependency that is not there",
       { "Chart.yaml": `${chart}dependencies: [{name: d, version: "1", repository: "https://evil.example"}]\n` },
       {},
-      /^ChartRenderFailed.*helm dependency update/s,
+      /^DependencyRefused.*not registered.*helm dependency update/s,
     ],
     ["a chart whose name is a path", { "Chart.yaml": "apiVersion: v2\nname: ../../x\nversion: 0.1.0\n" }, {}, /^SourceRefused/],
     [
@@ -291,10 +287,12 @@ describe("charts of a Helm repository", () => {
     await new Promise((resolve) => server.close(resolve));
     rmSync(work, { recursive: true, force: true });
   });
-  const asked = (source: Partial<Source>, repo: Partial<RepoAccess> = {}): RenderRequest => ({
-    ...request("unused", { repoURL: url, path: undefined, chart: "web", ...source }),
-    repo: { url, type: "helm", username: "ana", password: new Secret("pass"), ...repo },
-  });
+  const asked = (source: Partial<Source>, repo: Partial<RepoAccess> = {}): RenderRequest =>
+    request(
+      "unused",
+      { repoURL: url, path: undefined, chart: "web", ...source },
+      { repo: { url, type: "helm", username: "ana", password: new Secret("pass"), ...repo } },
+    );
   test.each([
     ["an exact version", { targetRevision: "1.0.0" }, ["web-1.0.0"]],
     ["a range", { targetRevision: "1.x" }, ["web-1.2.0"]],
@@ -359,7 +357,6 @@ describe("Kustomize", () => {
 });
 
 test("what this version does not render is said by name", async () => {
-  const name = await repository({ "a.jsonnet": "{}" });
-  expect(await names(request(name))).toMatch(/^SourceUnsupported.*Jsonnet/);
+  const name = await repository({ "a.yaml": cm("a") });
   expect(await names(request(name, { plugin: {} }))).toMatch(`${REPO.unsupported}:`);
 });

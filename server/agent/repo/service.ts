@@ -1,44 +1,86 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { digest } from "../../base/canonical.ts";
-import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import type { ContentCache } from "../cache/cache.ts";
+import { Artifacts } from "./artifacts.ts";
 import { Charts } from "./charts.ts";
-import { directoryFiles, renderDirectory } from "./directory.ts";
-import { helmInputs, renderChart, renderHelm } from "./helm.ts";
-import { KUSTOMIZATION_FILES, kustomizeInputs, renderKustomize } from "./kustomize.ts";
+import type { ClusterReader } from "./helm.ts";
+import { Signatures } from "./integrity.ts";
+import { LfsStore } from "./lfs.ts";
+import { type Looked, type LookRequest, look } from "./look.ts";
 import { Mirror } from "./mirror.ts";
+import { withModules } from "./modules.ts";
+import { markable } from "./objects.ts";
+import { type Fetched, type Plan, plan } from "./plan.ts";
+import { Plugins } from "./plugin.ts";
+import { probe } from "./probe.ts";
+import { RemoteValues } from "./remote-values.ts";
 import { isCommit, resolveRevision } from "./revision.ts";
+import { shaped } from "./shape.ts";
+import { type Fresh, type Surveyed, type SurveyRequest, survey } from "./survey.ts";
 import type { Tree } from "./tree.ts";
-import { REPO, type Refs, type Rendered, type RenderRequest, type RepoAccess, type RepoDoor, type SourceType } from "./types.ts";
-import { gitAccess, redactUrl } from "./url.ts";
+import {
+  type ChartList,
+  type Freshness,
+  type Integrity,
+  REPO,
+  type Refs,
+  type Rendered,
+  type RenderRequest,
+  type RepoAccess,
+  type RepoDoor,
+  type RevisionInfo,
+  type RevisionRequest,
+  type Source,
+  type SourceAccess,
+} from "./types.ts";
+import { gitAccess, identityOf, redactUrl } from "./url.ts";
+import { chartVersions } from "./versions.ts";
+import { aboutChart, whoMade } from "./who.ts";
 
 export interface RepoServiceOptions {
   /** Where the mirrors are; private to this process. */
   folder: string;
   cache: ContentCache;
-  /** `file://` repositories, for tests. */
+  /** `file://` repositories and addresses of this machine, for tests and for rendering files at hand. */
   allowLocal?: boolean;
+  /** Where the sidecars of config management plugins have their sockets; without it there are none. */
+  plugins?: string;
+  /** Names of those that must be there. */
+  expectedPlugins?: readonly string[];
   /** Renderings at once that start a process; each takes up to 256 MiB. */
   parallel?: number;
 }
 
-// Two programs and the format of what is cached: another number makes every old entry unreachable.
-const FORMAT = "1";
 const MAX_MIRRORS = 200;
+const MAX_SOURCES = 32;
+const MAX_WHOLE = 200;
 
 /** Fetches and renders; knows no cluster. One object serves any number of callers at once. */
 export class RepoService implements RepoDoor {
   readonly #options: RepoServiceOptions;
   readonly #charts: Charts;
+  readonly #artifacts: Artifacts;
+  readonly #remote: RemoteValues;
+  readonly #plugins: Plugins;
+  readonly #signatures: Signatures;
+  readonly #lfs: LfsStore;
+  readonly #whole = new Map<string, Tree>();
   readonly #mirrors = new Map<string, Mirror>();
-  readonly #rendering = new Map<string, Promise<Outcome<Rendered["objects"]>>>();
+  readonly #rendering = new Map<string, Promise<Outcome<KubeObject[]>>>();
   #free: number;
   #waiting: (() => void)[] = [];
 
   constructor(options: RepoServiceOptions) {
     this.#options = options;
     this.#charts = new Charts(join(options.folder, "charts"));
+    this.#artifacts = new Artifacts(join(options.folder, "artifacts"));
+    this.#remote = new RemoteValues(options.allowLocal);
+    this.#lfs = new LfsStore(join(options.folder, "lfs"));
+    this.#signatures = new Signatures(options.folder, options.allowLocal);
+    this.#plugins = new Plugins(options.plugins, options.expectedPlugins);
     this.#free = options.parallel ?? 4;
   }
 
@@ -48,6 +90,8 @@ export class RepoService implements RepoDoor {
 
   close(): void {
     for (const mirror of this.#mirrors.values()) mirror.close();
+    this.#signatures.close();
+    void this.#remote.close();
   }
 
   async refs(asked: RepoAccess): Promise<Outcome<Refs>> {
@@ -55,96 +99,207 @@ export class RepoService implements RepoDoor {
     return repo.kind === "done" ? this.#mirror(repo.value).refs(repo.value) : repo;
   }
 
-  async render(request: RenderRequest): Promise<Outcome<Rendered>> {
-    const { source } = request;
-    if (source.plugin) return stop(REPO.unsupported, "config management plugins are not supported");
-    if (source.chart) return this.#renderChart(request, source.chart);
-    if (source.repoURL.startsWith("oci://")) return stop(REPO.unsupported, "OCI sources are not rendered by this version");
-    const repo = gitAccess({ ...request.repo, url: source.repoURL }, this.#options);
+  async look(request: LookRequest): Promise<Outcome<Looked>> {
+    const repo = gitAccess(request.repo, this.#options);
     if (repo.kind !== "done") return repo;
     const mirror = this.#mirror(repo.value);
+    const source = { repoURL: repo.value.url, targetRevision: request.revision };
+    const commit = await this.#commit(mirror, repo.value, source, request.freshness);
+    if (commit.kind !== "done") return commit;
+    const tree = await this.#tree(mirror, repo.value, commit.value);
+    if (tree.kind !== "done") return tree;
+    const refused = await this.#unsigned(mirror, repo.value, source, commit.value, request.integrity);
+    if (refused) return refused;
+    const looked = await look(tree.value, request);
+    return looked.kind === "done" ? done({ revision: commit.value, ...looked.value }) : looked;
+  }
 
-    // Which commit is meant?
-    const commit = await this.#commit(mirror, repo.value, request);
+  async revision({ repo: access, source, revision, keyring }: RevisionRequest): Promise<Outcome<RevisionInfo>> {
+    const wanted = { ...source, targetRevision: revision };
+    if (source.chart || access.url.startsWith("oci://")) {
+      const fetched = await this.#fetch({ source: wanted, repo: access }, "cached");
+      return fetched.kind === "done" ? done(await aboutChart(fetched.value.tree, fetched.value.revision)) : fetched;
+    }
+    const repo = gitAccess(access, this.#options);
+    if (repo.kind !== "done") return repo;
+    const mirror = this.#mirror(repo.value);
+    // The tags that point at a commit are only known when somebody has asked.
+    if (!mirror.lastRefs) await mirror.refs(repo.value);
+    const commit = await this.#commit(mirror, repo.value, wanted, "cached");
     if (commit.kind !== "done") return commit;
     const tree = await mirror.tree(repo.value, commit.value);
     if (tree.kind !== "done") return tree;
+    const made = await whoMade(mirror, commit.value);
+    const verdict = made.kind === "done" && keyring ? await this.#signatures.of(mirror, commit.value, keyring) : undefined;
+    if (made.kind !== "done" || verdict?.kind !== "done") return made;
+    const { state, signer } = verdict.value;
+    return done({ ...made.value, signature: state, ...(signer ? { signer } : {}) });
+  }
 
-    // What of it matters to this application? A commit that does not touch it has the same key.
-    const plan = await this.#plan(tree.value, request);
-    if (plan.kind !== "done") return plan;
-    const { key, sourceType } = plan.value;
-    const rendered: Rendered = { revision: commit.value, key, sourceType };
-    if (request.known === key && request.freshness !== "hard") return done(rendered);
+  async probe(repo: RepoAccess): Promise<Outcome<true>> {
+    const found = await probe(repo, (git) => this.refs(git));
+    return found.kind === "done" ? done(true) : found;
+  }
+
+  charts(repo: RepoAccess): Promise<Outcome<ChartList>> {
+    return chartVersions(repo);
+  }
+
+  async render(request: RenderRequest): Promise<Outcome<Rendered>> {
+    const { freshness } = request;
+    const planned = await this.#plan(request, () => freshness);
+    if (planned.kind !== "done") return planned;
+    const { rendered, plans } = planned.value;
+    if (request.known === rendered.key && freshness !== "hard") return done(rendered);
 
     // Render, unless somebody has before.
-    const objects = await this.#objects(key, request.freshness === "hard", plan.value.render);
-    return objects.kind === "done" ? done({ ...rendered, objects: objects.value }) : objects;
+    const objects: KubeObject[] = [];
+    for (const one of await Promise.all(plans.map((p) => this.#objects(p, freshness === "hard")))) {
+      if (one.kind !== "done") return one;
+      for (const object of one.value) objects.push(object);
+    }
+    return done({ ...rendered, objects });
   }
 
-  async #renderChart(request: RenderRequest, name: string): Promise<Outcome<Rendered>> {
-    const { source, app, namespace, kubeVersion, freshness } = request;
-    const chart = await this.#charts.find({ ...request.repo, url: source.repoURL }, name, source.targetRevision ?? "", freshness);
-    if (chart.kind !== "done") return chart;
-    const helm = source.helm ?? {};
-    const context = { app: app.name, namespace, kubeVersion };
-    const key = digest({ format: FORMAT, type: "Chart", content: { chart: chart.value.digest, helm, context } });
-    const rendered: Rendered = { revision: chart.value.version, key, sourceType: "Helm" };
-    if (request.known === key && freshness !== "hard") return done(rendered);
-    const objects = await this.#objects(key, freshness === "hard", () => this.#bounded(() => renderChart(chart.value, helm, context)));
-    return objects.kind === "done" ? done({ ...rendered, objects: objects.value }) : objects;
+  /**
+   * The same with a cluster that charts may read. What they find is part of the content and known only afterwards: nothing of it is kept.
+   */
+  async renderReading(request: RenderRequest, cluster: ClusterReader): Promise<Outcome<Rendered>> {
+    const { freshness } = request;
+    const planned = await this.#plan(request, () => freshness, cluster);
+    if (planned.kind !== "done") return planned;
+    // Whoever knows the cluster has a credential of it nearby: no other tool is started there.
+    const other = planned.value.plans.find(({ sourceType, heavy }) => heavy && sourceType !== "Helm");
+    if (other) return stop(REPO.unsupported, `an application whose charts read the cluster has no ${other.sourceType} source beside them`);
+    const objects: KubeObject[] = [];
+    for (const one of planned.value.plans) {
+      const made = one.sourceType === "Helm" ? await this.#bounded(one.render) : await this.#objects(one, freshness === "hard");
+      const good = made.kind === "done" ? markable(made.value) : made;
+      if (good.kind !== "done") return good;
+      for (const object of good.value) objects.push(object);
+    }
+    const { rendered } = planned.value;
+    const key = digest([rendered.key, objects]);
+    return done(request.known === key && freshness !== "hard" ? { ...rendered, key } : { ...rendered, key, objects });
   }
 
-  async #commit(mirror: Mirror, repo: RepoAccess, { source, freshness }: RenderRequest): Promise<Outcome<string>> {
-    const { targetRevision } = source;
+  /** Asks one remote once, and tells what each of many applications would be made of now. */
+  survey(request: SurveyRequest): Promise<Outcome<Surveyed>> {
+    return survey(request, {
+      refs: (repo) => this.refs(repo),
+      plan: async (ask, freshness) => {
+        const planned = await this.#plan(ask, freshness);
+        return planned.kind === "done" ? done(planned.value.rendered) : planned;
+      },
+    });
+  }
+
+  /** What an application is made of, and under which key its objects are known: all but rendering them. */
+  async #plan(request: RenderRequest, freshness: Fresh, cluster?: ClusterReader): Promise<Outcome<{ rendered: Rendered; plans: Plan[] }>> {
+    const { sources } = request;
+    const invalid = misfit(sources);
+    if (invalid) return stop(REPO.sources, invalid);
+
+    // Which commits and charts are meant? All are asked for at once.
+    const fetched: Fetched[] = [];
+    for (const one of await Promise.all(
+      sources.map((source) => this.#fetch(source, freshness("source", source.repo.url, source.source.chart, source.source.targetRevision))),
+    )) {
+      if (one.kind !== "done") return one;
+      fetched.push(one.value);
+    }
+    const refs = new Map(fetched.flatMap(({ source, tree }) => (source.ref ? [[source.ref, tree] as const] : [])));
+
+    // What of them matters to this application?
+    const plans: Plan[] = [];
+    for (const one of fetched.filter(({ source }) => yields(source))) {
+      const planned = await plan(request, one, refs, {
+        registered: request.charts ?? [],
+        fetchChart: (repo, name, version) => this.#charts.find(repo, name, version, freshness("part", repo.url, name, version)),
+        fetchValues: (url) => this.#remote.get(url, freshness("part", url) !== "cached"),
+        plugins: this.#plugins,
+        cluster,
+      });
+      if (planned.kind !== "done") return planned;
+      plans.push(planned.value);
+    }
+    const revisions = fetched.map(({ revision }) => revision);
+    const sourceTypes = plans.map(({ sourceType }) => sourceType);
+    const key = plans.length === 1 ? plans[0]!.key : digest(plans.map((one) => one.key));
+    return done({ rendered: { revision: revisions[0]!, revisions, key, sourceType: sourceTypes[0]!, sourceTypes }, plans });
+  }
+
+  async #fetch({ source: given, repo: access, commit: pinned, integrity }: SourceAccess, freshness: Freshness): Promise<Outcome<Fetched>> {
+    const shape = shaped(given);
+    if (shape.kind !== "done") return shape;
+    const source = shape.value;
+    if (source.chart) {
+      const { chart, targetRevision = "" } = source;
+      const found = await this.#charts.find(access, chart, targetRevision, freshness, source.helm?.passCredentials);
+      return found.kind === "done" ? done({ source, tree: found.value.tree, revision: found.value.version }) : found;
+    }
+    if (access.url.startsWith("oci://")) {
+      const found = await this.#artifacts.find(access, source.targetRevision ?? "", freshness);
+      return found.kind === "done" ? done({ source, ...found.value }) : found;
+    }
+    const repo = gitAccess(access, this.#options);
+    if (repo.kind !== "done") return repo;
+    const mirror = this.#mirror(repo.value);
+    const commit = await this.#commit(mirror, repo.value, source, freshness, pinned);
+    if (commit.kind !== "done") return commit;
+    const tree = await this.#tree(mirror, repo.value, commit.value);
+    if (tree.kind !== "done") return tree;
+    const refused = await this.#unsigned(mirror, repo.value, source, commit.value, integrity);
+    if (refused) return refused;
+    return done({ source, tree: tree.value, revision: commit.value });
+  }
+
+  /** Why a commit is not signed well enough; undefined when it is, or need not be. */
+  async #unsigned(mirror: Mirror, repo: RepoAccess, source: Source, commit: string, wanted?: Integrity): Promise<Failure | undefined> {
+    if (!wanted) return undefined;
+    // Which tags point at it is only known when somebody has asked.
+    if (!mirror.lastRefs) await mirror.refs(repo);
+    return this.#signatures.refuses(mirror, repo, source, commit, wanted);
+  }
+
+  /** The files of a commit: with what its pointers and submodules stand for, where the repository allows it. */
+  async #tree(mirror: Mirror, repo: RepoAccess, commit: string): Promise<Outcome<Tree>> {
+    if (!repo.lfs && !repo.submodules) return mirror.tree(repo, commit);
+    const id = digest([[repo, ...(repo.ways ?? [])].map(identityOf), commit, repo.lfs ?? false, repo.submodules ?? false]);
+    const known = this.#whole.get(id);
+    if (known) return done(known);
+    const open = async (at: RepoAccess, sha: string): Promise<Outcome<Tree>> => {
+      const tree = await this.#mirror(at).tree(at, sha);
+      return tree.kind === "done" && repo.lfs ? done(this.#lfs.over(tree.value, at)) : tree;
+    };
+    const tree = await open(repo, commit);
+    const whole = tree.kind === "done" && repo.submodules ? await withModules(tree.value, repo, open, this.#options.allowLocal) : tree;
+    if (whole.kind !== "done") return whole;
+    if (this.#whole.size >= MAX_WHOLE) this.#whole.clear();
+    this.#whole.set(id, whole.value);
+    return whole;
+  }
+
+  async #commit(mirror: Mirror, repo: RepoAccess, source: Source, freshness: Freshness, commit?: string): Promise<Outcome<string>> {
+    const { targetRevision, tagPrefix } = source;
+    if (commit) return done(commit);
     if (targetRevision && isCommit(targetRevision)) return done(targetRevision);
     const last = freshness === "cached" ? mirror.lastRefs : undefined;
     const refs = last ? done(last) : await mirror.refs(repo);
-    return refs.kind === "done" ? resolveRevision(refs.value, targetRevision, redactUrl(repo.url)) : refs;
+    return refs.kind === "done" ? resolveRevision(refs.value, targetRevision, redactUrl(repo.url), tagPrefix) : refs;
   }
 
-  async #plan(tree: Tree, request: RenderRequest): Promise<Outcome<Plan>> {
-    const { source, app, namespace, kubeVersion } = request;
-    const path = (source.path ?? "").replace(/^\.?\/+|\/+$/g, "").replace(/^\.$/, "");
-    const kind = await detect(tree, path, request);
-    if (kind.kind !== "done") return kind;
-    const keyOf = (content: unknown) => digest({ format: FORMAT, type: kind.value, content });
-    if (kind.value === "Helm") {
-      const helm = source.helm ?? {};
-      const inputs = await helmInputs(tree, path, helm);
-      if (inputs.kind !== "done") return inputs;
-      const context = { app: app.name, namespace, kubeVersion };
-      return done({
-        sourceType: "Helm",
-        key: keyOf({ path, inputs: inputs.value, helm, context }),
-        render: () => this.#bounded(() => renderHelm(tree, path, inputs.value, helm, context)),
-      });
-    }
-    if (kind.value === "Kustomize") {
-      const overrides = source.kustomize ?? {};
-      const inputs = await kustomizeInputs(tree, path, overrides);
-      if (inputs.kind !== "done") return inputs;
-      return done({
-        sourceType: "Kustomize",
-        key: keyOf({ path, inputs: inputs.value, overrides }),
-        render: () => this.#bounded(() => renderKustomize(tree, path, inputs.value, overrides)),
-      });
-    }
-    const files = await directoryFiles(tree, path, source.directory ?? {});
-    if (files.kind !== "done") return files;
-    return done({ sourceType: "Directory", key: keyOf(files.value), render: () => renderDirectory(tree, files.value) });
-  }
-
-  #objects(key: string, again: boolean, render: Plan["render"]): Promise<Outcome<Rendered["objects"]>> {
+  #objects({ key, heavy, render }: Plan, again: boolean): Promise<Outcome<KubeObject[]>> {
     const { cache } = this.#options;
     let running = this.#rendering.get(key);
     if (!running) {
-      const work = async (): Promise<Outcome<Rendered["objects"]>> => {
+      const work = async (): Promise<Outcome<KubeObject[]>> => {
         const cached = again ? undefined : await cache.get(key);
-        if (cached) return done(cached as NonNullable<Rendered["objects"]>);
-        const rendered = await render();
-        if (rendered.kind === "done") await cache.set(key, rendered.value);
-        return rendered;
+        if (cached) return done(cached as KubeObject[]);
+        const rendered = heavy ? await this.#bounded(render) : await render();
+        const good = rendered.kind === "done" ? markable(rendered.value) : rendered;
+        if (good.kind === "done") await cache.set(key, good.value);
+        return good;
       };
       running = work().finally(() => this.#rendering.delete(key));
       this.#rendering.set(key, running);
@@ -165,7 +320,7 @@ export class RepoService implements RepoDoor {
   }
 
   #mirror(repo: RepoAccess): Mirror {
-    const id = digest([repo.url, repo.username ?? "", repo.password?.reveal() ?? "", repo.sshPrivateKey?.reveal() ?? ""]);
+    const id = digest(identityOf(repo));
     let mirror = this.#mirrors.get(id);
     if (!mirror) {
       mirror = new Mirror(this.#options.folder, id, this.#options.allowLocal === true);
@@ -179,27 +334,28 @@ export class RepoService implements RepoDoor {
     if (this.#mirrors.size <= MAX_MIRRORS) return;
     const [id, oldest] = [...this.#mirrors].reduce((a, b) => (b[1].usedAt < a[1].usedAt ? b : a));
     this.#mirrors.delete(id);
+    this.#whole.clear();
     void oldest.remove();
   }
 }
 
-interface Plan {
-  sourceType: SourceType;
-  key: string;
-  render: () => Promise<Outcome<NonNullable<Rendered["objects"]>>>;
-}
+/** Whether a source gives objects: one that is only there for others to refer to has neither path nor chart. */
+const yields = ({ path, chart, ref }: Source): boolean => !ref || Boolean(path || chart);
 
-/** Explicit settings win; then the files at the path tell. */
-async function detect(tree: Tree, path: string, { source }: RenderRequest): Promise<Outcome<SourceType>> {
-  if (source.helm) return done("Helm");
-  if (source.kustomize) return done("Kustomize");
-  if (source.directory) return done("Directory");
-  const found = await tree.find(path);
-  if (found.kind !== "done") return found;
-  if (found.value.kind === "blob") return stop(REPO.path, `path ${path} is a file; give the directory that holds it`);
-  const entries = await tree.list(found.value.sha);
-  if (entries.kind !== "done") return entries;
-  const names = new Set(entries.value.map((entry) => entry.name));
-  if (names.has("Chart.yaml")) return done("Helm");
-  return done(KUSTOMIZATION_FILES.some((file) => names.has(file)) ? "Kustomize" : "Directory");
+/** What is wrong with these sources together. */
+function misfit(sources: readonly SourceAccess[]): string | undefined {
+  if (sources.length === 0) return "the application has no source";
+  if (sources.length > MAX_SOURCES) return `the application has more than ${MAX_SOURCES} sources`;
+  const refs = new Set<string>();
+  for (const { source } of sources) {
+    const { ref, chart } = source;
+    if (!ref) continue;
+    if (typeof ref !== "string" || !/^[A-Za-z0-9_-]{1,63}$/.test(ref))
+      return `ref ${JSON.stringify(ref).slice(0, 80)} must have letters, digits, - and _ only`;
+    if (chart) return `source "${ref}": a source with a chart cannot have a ref`;
+    if (refs.has(ref)) return `two sources have ref ${ref}`;
+    refs.add(ref);
+  }
+  if (!sources.some(({ source }) => yields(source))) return "every source is only a ref: none gives objects";
+  return undefined;
 }

@@ -20,39 +20,13 @@ export interface Found {
 export const BOUNDS = { fileBytes: 10_000_000, totalBytes: 100_000_000, files: 20_000, depth: 32, links: 40, treeBytes: 8_000_000 };
 
 // Names that mean something to git or to the file system on some platform.
-const DANGEROUS = /^(\.\.?|\.git|git~\d+)$/i;
+export const DANGEROUS = /^(\.\.?|\.git|git~\d+|)$|\//i;
 
-/** One commit's files, read straight from the object store: immutable, so whatever was read once is never read again. */
-export class Tree {
-  readonly #reader: GitReader;
-  readonly root: string;
-  readonly #trees: Map<string, Entry[]>;
-
-  constructor(reader: GitReader, root: string, trees: Map<string, Entry[]> = new Map()) {
-    this.#reader = reader;
-    this.root = root;
-    this.#trees = trees;
-  }
-
-  async list(sha: string): Promise<Outcome<Entry[]>> {
-    const known = this.#trees.get(sha);
-    if (known) return done(known);
-    const read = await this.#reader.read(sha, BOUNDS.treeBytes);
-    if (read.kind !== "done") return read;
-    if (read.value?.type !== "tree") return stop(REPO.path, `${sha} is not a directory`);
-    const entries = parseTree(read.value.content);
-    const bad = entries.find(({ name }) => DANGEROUS.test(name));
-    if (bad) return stop(REPO.refused, `the repository has an entry named ${JSON.stringify(bad.name)}, which is refused`);
-    if (this.#trees.size > 5_000) this.#trees.clear();
-    this.#trees.set(sha, entries);
-    return done(entries);
-  }
-
-  async blob(sha: string, path: string, maxBytes = BOUNDS.fileBytes): Promise<Outcome<Buffer>> {
-    const read = await this.#reader.read(sha, maxBytes);
-    if (read.kind !== "done") return read.reason === REPO.tooLarge ? stop(REPO.tooLarge, `${path}: ${read.message}`) : read;
-    return read.value?.type === "blob" ? done(read.value.content) : stop(REPO.path, `${path} is not a file`);
-  }
+/** Files that never change: of a commit, or of an unpacked chart. `sha` of an entry stands for all that is in it. */
+export abstract class Tree {
+  abstract readonly root: string;
+  abstract list(sha: string): Promise<Outcome<Entry[]>>;
+  abstract blob(sha: string, path: string, maxBytes?: number): Promise<Outcome<Buffer>>;
 
   /** Follows a path, links included, as long as it stays inside the repository. */
   async find(path: string): Promise<Outcome<Found>> {
@@ -78,7 +52,8 @@ export class Tree {
         left = [...segments(to), ...left];
         continue;
       }
-      if (entry.kind === "submodule") return stop(REPO.unsupported, `path ${path} is in a submodule, which is not fetched`);
+      if (entry.kind === "submodule")
+        return stop(REPO.unsupported, `path ${path} is in a submodule, which is not fetched; allow submodules for this repository`);
       if (entry.kind === "blob") {
         if (left.length) return stop(REPO.path, `path ${path} is not in the repository`);
         return done({ path: [...at.map((a) => a.name), name].join("/"), kind: "blob", sha: entry.sha });
@@ -86,6 +61,40 @@ export class Tree {
       at.push({ name, sha: entry.sha });
     }
     return done({ path: at.map((a) => a.name).join("/"), kind: "tree", sha: at.at(-1)?.sha ?? this.root });
+  }
+}
+
+/** One commit's files, read straight from the object store: immutable, so whatever was read once is never read again. */
+export class GitTree extends Tree {
+  readonly #reader: GitReader;
+  readonly root: string;
+  readonly #trees: Map<string, Entry[]>;
+
+  constructor(reader: GitReader, root: string, trees: Map<string, Entry[]> = new Map()) {
+    super();
+    this.#reader = reader;
+    this.root = root;
+    this.#trees = trees;
+  }
+
+  async list(sha: string): Promise<Outcome<Entry[]>> {
+    const known = this.#trees.get(sha);
+    if (known) return done(known);
+    const read = await this.#reader.read(sha, BOUNDS.treeBytes);
+    if (read.kind !== "done") return read;
+    if (read.value?.type !== "tree") return stop(REPO.path, `${sha} is not a directory`);
+    const entries = parseTree(read.value.content);
+    const bad = entries.find(({ name }) => DANGEROUS.test(name));
+    if (bad) return stop(REPO.refused, `the repository has an entry named ${JSON.stringify(bad.name)}, which is refused`);
+    if (this.#trees.size > 5_000) this.#trees.clear();
+    this.#trees.set(sha, entries);
+    return done(entries);
+  }
+
+  async blob(sha: string, path: string, maxBytes = BOUNDS.fileBytes): Promise<Outcome<Buffer>> {
+    const read = await this.#reader.read(sha, maxBytes);
+    if (read.kind !== "done") return read.reason === REPO.tooLarge ? stop(REPO.tooLarge, `${path}: ${read.message}`) : read;
+    return read.value?.type === "blob" ? done(read.value.content) : stop(REPO.path, `${path} is not a file`);
   }
 }
 

@@ -1,12 +1,18 @@
 import type { Outcome } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { MANIFEST_INVALID } from "../../kube/yaml.ts";
+import type { Looked, LookRequest } from "./look.ts";
+import type { Surveyed, SurveyRequest } from "./survey.ts";
 
 /** What may be told about a source that cannot be used. Constants: a caller may branch on them. */
 export const REPO = {
   urlRefused: "RepositoryUrlRefused",
   notFound: "RepositoryNotFound",
   unreachable: "RepositoryUnreachable",
+  host: "HostNotFound",
+  connection: "ConnectionRefused",
+  notRepository: "NotARepository",
   authentication: "AuthenticationFailed",
   hostKey: "HostKeyUnknown",
   certificate: "CertificateUntrusted",
@@ -14,7 +20,7 @@ export const REPO = {
   path: "PathNotFound",
   escape: "PathEscapesRepository",
   tooLarge: "SourceTooLarge",
-  manifest: "ManifestInvalid",
+  manifest: MANIFEST_INVALID,
   chart: "ChartRenderFailed",
   chartNotFound: "ChartNotFound",
   kustomize: "KustomizeFailed",
@@ -22,11 +28,45 @@ export const REPO = {
   unsupported: "SourceUnsupported",
   tool: "ToolMissing",
   server: "RepoServerUnavailable",
+  sources: "SourcesInvalid",
+  jsonnet: "JsonnetFailed",
+  dependency: "DependencyRefused",
+  plugin: "PluginFailed",
+  pluginNotFound: "PluginNotFound",
 } as const;
+
+/** Why a commit is not used in a project that demands signed ones. */
+export const SIGNATURE = {
+  missing: "SignatureMissing",
+  bad: "SignatureBad",
+  unknownKey: "SignatureKeyUnknown",
+  expiredKey: "SignatureKeyExpired",
+  expired: "SignatureExpired",
+  revokedKey: "SignatureKeyRevoked",
+  notPermitted: "SignatureKeyNotPermitted",
+  tooLong: "SignatureHistoryTooLong",
+  policy: "SignaturePolicyInvalid",
+} as const;
+
+/** Public keys: id → armoured text, as in `argocd-gpg-keys-cm`. */
+export type Keyring = Readonly<Record<string, string>>;
+
+/** What a project demands of the commits of one repository. */
+export interface Integrity {
+  project: string;
+  /** The commit that is used, or also all that came since `since`. */
+  mode: "head" | "strict";
+  /** Ids or fingerprints, at least 16 digits of each. */
+  keys: string[];
+  /** The commit that was synced last. */
+  since?: string;
+}
 
 /** A repository and how to get into it; secrets stay wrapped until a child process needs them. */
 export interface RepoAccess {
   url: string;
+  /** By which a chart's `@name` dependencies mean it. */
+  name?: string;
   type?: "git" | "helm" | "oci";
   username?: string;
   password?: Secret;
@@ -37,6 +77,28 @@ export interface RepoAccess {
   insecureIgnoreHostKey?: boolean;
   proxy?: string;
   noProxy?: string;
+  /** A registry that speaks plain HTTP. */
+  forceHttp?: boolean;
+  bearerToken?: Secret;
+  /** The password goes with the first request: the server does not ask for it. */
+  forceBasicAuth?: boolean;
+  tlsClientCert?: string;
+  tlsClientKey?: Secret;
+  githubApp?: { id: string; installationId?: string; baseUrl?: string };
+  githubAppPrivateKey?: Secret;
+  /** Files that are pointers of Git LFS are fetched. */
+  lfs?: boolean;
+  submodules?: boolean;
+  /** What is kept for other places, by the beginnings of their addresses: submodules may be there. */
+  ways?: RepoAccess[];
+  /** Commits to fetch; nothing means one. */
+  depth?: number;
+  /** The only project whose applications may use it. */
+  project?: string;
+  /** By which its commits are judged, where somebody wants to know. */
+  keyring?: Keyring;
+  /** A field of its Secret that asks for a way in which is not known here. */
+  unsupported?: string;
 }
 
 export interface HelmParameters {
@@ -53,6 +115,7 @@ export interface HelmParameters {
   ignoreMissingValueFiles?: boolean;
   kubeVersion?: string;
   apiVersions?: string[];
+  passCredentials?: boolean;
 }
 
 export interface KustomizeParameters {
@@ -67,16 +130,34 @@ export interface KustomizeParameters {
   labelIncludeTemplates?: boolean;
   commonAnnotations?: Record<string, string>;
   forceCommonAnnotations?: boolean;
+  commonAnnotationsEnvsubst?: boolean;
   patches?: Record<string, unknown>[];
   components?: string[];
   ignoreMissingComponents?: boolean;
+  kubeVersion?: string;
+  apiVersions?: string[];
+  version?: string;
+}
+
+export interface JsonnetVariable {
+  name: string;
+  value?: string;
+  /** The value is Jsonnet, not text. */
+  code?: boolean;
+}
+
+export interface JsonnetParameters {
+  extVars?: JsonnetVariable[];
+  tlas?: JsonnetVariable[];
+  /** Folders to look for imports in, from the root of the repository. */
+  libs?: string[];
 }
 
 export interface DirectoryParameters {
   recurse?: boolean;
   include?: string;
   exclude?: string;
-  jsonnet?: unknown;
+  jsonnet?: JsonnetParameters;
 }
 
 /** `spec.source` of an Application, as far as this program reads it. */
@@ -84,15 +165,26 @@ export interface Source {
   repoURL: string;
   path?: string;
   targetRevision?: string;
+  /** Only tags that begin with it count for a range, without it. */
+  tagPrefix?: string;
   chart?: string;
+  /** Other sources read this one's files as `$ref/…`. */
   ref?: string;
+  name?: string;
   helm?: HelmParameters;
   kustomize?: KustomizeParameters;
   directory?: DirectoryParameters;
-  plugin?: unknown;
+  plugin?: PluginParameters;
 }
 
-export type SourceType = "Helm" | "Kustomize" | "Directory";
+export interface PluginParameters {
+  /** `name` or `name-version`; none means the plugin that discovers the folder as its own. */
+  name?: string;
+  env?: { name: string; value?: string }[];
+  parameters?: { name?: string; string?: string; array?: string[]; map?: Record<string, string> }[];
+}
+
+export type SourceType = "Helm" | "Kustomize" | "Directory" | "Plugin";
 
 /**
  * How new the answer must be: `cached` takes the last known commit, `normal` asks the remote which commit it is now,
@@ -100,24 +192,44 @@ export type SourceType = "Helm" | "Kustomize" | "Directory";
  */
 export type Freshness = "cached" | "normal" | "hard";
 
+/** One source, and how to get into its repository. */
+export interface SourceAccess {
+  source: Source;
+  repo: RepoAccess;
+  /** The commit that the source's revision was found to mean a moment ago: the remote is not asked again. */
+  commit?: string;
+  /** Absent where any commit will do. */
+  integrity?: Integrity;
+}
+
 export interface RenderRequest {
   app: { name: string; namespace: string; project: string };
   /** Where the objects go; Helm templates see it. */
   namespace: string;
-  source: Source;
-  repo: RepoAccess;
+  /** One or many; later ones win where two give the same object. */
+  sources: SourceAccess[];
+  /** Chart repositories that a chart's dependencies may come from. */
+  charts?: RepoAccess[];
   freshness: Freshness;
   kubeVersion?: string;
+  /** What the cluster can do, as `group/version` and `group/version/Kind`. */
+  apiVersions?: string[];
+  /** The files that the application says it reads (`argocd.argoproj.io/manifest-generate-paths`): only a plugin's are not known otherwise. */
+  generatePaths?: string[];
   /** The content the caller already holds: with the same key the answer leaves the objects out. */
   known?: string;
 }
 
 export interface Rendered {
-  /** The commit, or the chart version. */
+  /** The commit, or the chart version, of the first source. */
   revision: string;
+  /** Of each source, in order. */
+  revisions: string[];
   /** Digest of all that went in; the same key always means the same objects. */
   key: string;
+  /** Of the first source that gives objects. */
   sourceType: SourceType;
+  sourceTypes: SourceType[];
   /** Shared with a cache: to be copied before a change. Absent when the caller's `known` is this key. */
   objects?: KubeObject[];
 }
@@ -127,11 +239,48 @@ export interface Refs {
   head?: string;
   defaultBranch?: string;
   branches: Record<string, string>;
+  /** Each tag's commit. */
   tags: Record<string, string>;
+  /** The objects of tags that are more than a name: annotated ones, which may be signed. */
+  annotated?: Record<string, string>;
+}
+
+export interface RevisionRequest {
+  repo: RepoAccess;
+  source: Source;
+  /** Branch, tag, commit or version. */
+  revision: string;
+  /** Keys by which its signature is judged; without them nothing is said of one. */
+  keyring?: Keyring;
+}
+
+export type SignatureState = "None" | "Good" | "Bad" | "UnknownKey" | "ExpiredKey" | "RevokedKey" | "ExpiredSignature";
+
+/** Who made a revision, and why. Of a chart or an artifact as much as it says. */
+export interface RevisionInfo {
+  revision: string;
+  author?: string;
+  date?: string;
+  message?: string;
+  tags?: string[];
+  signature?: SignatureState;
+  /** The owner of the key, or the key's id where the key is not known. */
+  signer?: string;
+}
+
+/** Charts of a Helm repository, or the one thing at an address of a registry; versions newest first. */
+export interface ChartList {
+  items: { name: string; versions: string[] }[];
 }
 
 /** The door of the repo server, the same in one process and over the network. */
 export interface RepoDoor {
   render(request: RenderRequest): Promise<Outcome<Rendered>>;
   refs(repo: RepoAccess): Promise<Outcome<Refs>>;
+  look(request: LookRequest): Promise<Outcome<Looked>>;
+  survey(request: SurveyRequest): Promise<Outcome<Surveyed>>;
+  revision(request: RevisionRequest): Promise<Outcome<RevisionInfo>>;
+  charts(repo: RepoAccess): Promise<Outcome<ChartList>>;
+  /** Whether a repository is there and lets us in; which layer fails is told by its reason. */
+  probe(repo: RepoAccess): Promise<Outcome<true>>;
 }

@@ -1,5 +1,5 @@
+import { matchGlob } from "../../base/glob.ts";
 import type { Secret } from "../../base/secret.ts";
-import { matchGlob } from "./glob.ts";
 import { highest, resolveRevision } from "./revision.ts";
 import { gitAccess, normaliseUrl, redactUrl } from "./url.ts";
 

@@ -1,3 +1,4 @@
+import { isMetadata } from "../../base/address.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
 import { REPO, type RepoAccess } from "./types.ts";
@@ -6,6 +7,21 @@ import { REPO, type RepoAccess } from "./types.ts";
 const SCP = /^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]+):(?!\/\/)(.+)$/;
 // What ends up in arguments, environment and prompts must not contain a control character or a blank.
 const UNSAFE = /[\p{Cc}\s]/u;
+
+/** The address and all that lets one in: what one may read, another one with the same address may not. */
+export function identityOf({
+  url,
+  username,
+  password,
+  sshPrivateKey,
+  bearerToken,
+  tlsClientKey,
+  githubApp,
+  githubAppPrivateKey,
+}: RepoAccess) {
+  const secrets = [password, sshPrivateKey, bearerToken, tlsClientKey, githubAppPrivateKey];
+  return [url, username ?? "", githubApp ?? "", ...secrets.map((secret) => secret?.reveal() ?? "")];
+}
 
 export interface UrlPolicy {
   /** `file://` and plain paths, for tests alone: they read this machine's files. */
@@ -20,7 +36,8 @@ export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<Rep
   if (policy.allowLocal && (url.startsWith("/") || url.startsWith("file:///"))) return done(repo);
   if (!url.includes("://") && !url.includes("::")) {
     const scp = SCP.exec(url);
-    return scp && !scp[3]!.startsWith("-") ? done(repo) : refuse("is neither a URL nor user@host:path");
+    if (!scp || scp[3]!.startsWith("-")) return refuse("is neither a URL nor user@host:path");
+    return isMetadata(scp[2]!) ? refuse("is at a refused address") : done(repo);
   }
   let parsed: URL;
   try {
@@ -29,6 +46,7 @@ export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<Rep
     return refuse("is not a URL");
   }
   if (!["https:", "http:", "ssh:"].includes(parsed.protocol)) return refuse("must begin with https://, http:// or ssh://");
+  if (isMetadata(parsed.hostname)) return refuse("is at a refused address");
   if (!parsed.hostname || parsed.hostname.startsWith("-")) return refuse("has no host");
   if (parsed.protocol === "ssh:") return done(repo);
   const { username, password } = parsed;
@@ -39,6 +57,16 @@ export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<Rep
     username: repo.username ?? (decodeURIComponent(username) || undefined),
     password: repo.password ?? (password ? new Secret(decodeURIComponent(password)) : undefined),
   });
+}
+
+/** The host and port that an address is about; undefined for a plain path. */
+export function placeOf(url: string): { host: string; port: string } | undefined {
+  const scp = url.includes("://") ? undefined : SCP.exec(url);
+  if (scp) return { host: scp[2]!, port: "22" };
+  if (!URL.canParse(url)) return undefined;
+  const { protocol, hostname, port } = new URL(url);
+  const usual: Record<string, string> = { "http:": "80", "https:": "443", "ssh:": "22" };
+  return hostname ? { host: hostname, port: port || usual[protocol] || "" } : undefined;
 }
 
 export const isSsh = (url: string): boolean => url.startsWith("ssh://") || (!url.includes("://") && SCP.test(url));
