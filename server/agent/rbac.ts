@@ -20,7 +20,11 @@ export interface Rights {
 export const RBAC: Record<"controller" | "repo-server", Rights> = {
   controller: {
     own: [
-      { apiGroups: ["argoproj.io"], resources: ["applications"], verbs: ["get", "list", "watch", "patch"] },
+      // Sets make, change and delete applications.
+      { apiGroups: ["argoproj.io"], resources: ["applications"], verbs: ["get", "list", "watch", "create", "patch", "update", "delete"] },
+      { apiGroups: ["argoproj.io"], resources: ["applicationsets"], verbs: ["list", "watch", "patch"] },
+      { apiGroups: ["argoproj.io"], resources: ["applicationsets/status"], verbs: ["patch"] },
+      { apiGroups: ["argoproj.io"], resources: ["appprojects"], verbs: ["list", "watch"] },
       // Repositories, credentials and clusters; known hosts and certificates.
       { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["list", "watch"] },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
@@ -28,6 +32,8 @@ export const RBAC: Record<"controller" | "repo-server", Rights> = {
     managed: [
       // `get` for definitions that were just made; `update` only for objects with sync option Replace=true.
       { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch", "create", "patch", "update", "delete"] },
+      // For projects that name the account which writes for their applications.
+      { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["impersonate"] },
     ],
   },
   // Fetches and renders; a chart that finds its way out of helm finds no credential.

@@ -1,6 +1,6 @@
-import type { KubeObject } from "../kube/object.ts";
+import type { HealthStatus } from "../../kube/health/health.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import type { Source } from "../repo/types.ts";
-import type { HealthStatus } from "./health/health.ts";
 
 /** `argoproj.io/v1alpha1 Application`, as far as this program reads and writes it. */
 export interface Application extends KubeObject {
@@ -39,22 +39,39 @@ export interface SyncPolicy {
 export interface Retry {
   limit?: number;
   backoff?: { duration?: string | number; factor?: number; maxDuration?: string | number };
+  /** Whether a further attempt goes to what is newest then. */
+  refresh?: boolean;
 }
 
 export interface Operation {
   sync?: {
     revision?: string;
+    /** One for each source, when there are several. */
+    revisions?: string[];
     prune?: boolean;
     dryRun?: boolean;
     syncStrategy?: { apply?: { force?: boolean }; hook?: { force?: boolean } };
     resources?: { group?: string; kind: string; name: string; namespace?: string }[];
     source?: Source;
+    sources?: Source[];
     syncOptions?: string[];
     autoHealAttemptsCount?: number;
   };
   initiatedBy?: { username?: string; automated?: boolean };
   info?: { name: string; value: string }[];
   retry?: Retry;
+}
+
+export type Cause = "Manual" | "Automated" | "SelfHeal" | "Rollback";
+
+/** In an operation's `info`: the entry of the history that it goes back to. */
+export const ROLLBACK_INFO = "outpost.dev/rollback";
+
+/** Why an operation is done. */
+export function causeOf({ info, initiatedBy, sync }: Operation): Cause {
+  if (info?.some(({ name }) => name === ROLLBACK_INFO)) return "Rollback";
+  if (!initiatedBy?.automated) return "Manual";
+  return sync?.autoHealAttemptsCount ? "SelfHeal" : "Automated";
 }
 
 export type SyncStatusCode = "Synced" | "OutOfSync" | "Unknown";
@@ -69,6 +86,7 @@ export interface ResourceStatus {
   health?: { status: HealthStatus; message?: string };
   hook?: boolean;
   requiresPruning?: boolean;
+  requiresDeletionConfirmation?: boolean;
   syncWave?: number;
 }
 
@@ -97,27 +115,34 @@ export interface ResourceResult {
   syncPhase?: string;
 }
 
+/** What a sync works with, as Argo CD writes it: one source with its revision, or several with theirs. */
+export interface Deployed {
+  revision?: string;
+  source?: Source;
+  revisions?: string[];
+  sources?: Source[];
+}
+
 export interface OperationState {
   operation: Operation;
   phase: OperationPhase;
   message?: string;
-  syncResult?: { revision: string; source?: Source; resources?: ResourceResult[] };
+  syncResult?: Deployed & { resources?: ResourceResult[] };
   startedAt: string;
   finishedAt?: string;
   retryCount?: number;
 }
 
-export interface HistoryEntry {
+export interface HistoryEntry extends Deployed {
   id: number;
-  revision: string;
-  source: Source;
   deployedAt: string;
   deployStartedAt?: string;
   initiatedBy?: Operation["initiatedBy"];
+  cause?: Cause;
 }
 
 export interface ApplicationStatus {
-  sync?: { status: SyncStatusCode; comparedTo?: unknown; revision?: string };
+  sync?: { status: SyncStatusCode; comparedTo?: unknown; revision?: string; revisions?: string[] };
   health?: { status: HealthStatus; lastTransitionTime?: string };
   resources?: ResourceStatus[];
   conditions?: ApplicationCondition[];
@@ -125,6 +150,7 @@ export interface ApplicationStatus {
   history?: HistoryEntry[];
   summary?: { images?: string[]; externalURLs?: string[] };
   sourceType?: string;
+  sourceTypes?: string[];
   reconciledAt?: string;
   observedGeneration?: number;
   controllerNamespace?: string;
@@ -149,15 +175,41 @@ export const META = {
   helmKeep: "helm.sh/resource-policy",
   /** Our own label on every managed object: the selector of the watches. */
   app: "outpost.dev/app",
+  /** What the service calls the object, and in which of its scopes. */
+  id: "outpost.dev/id",
+  scope: "outpost.dev/scope",
+  /** Applications that must be Synced and Healthy before this one syncs by itself. */
+  dependsOn: "outpost.dev/depends-on",
+  /** The account as which charts may read the destination's cluster. */
+  helmLookup: "outpost.dev/helm-lookup",
+  /** The files of the repository that the application reads, with semicolons between. */
+  generatePaths: "argocd.argoproj.io/manifest-generate-paths",
   /** The service's generation of the object, echoed in `status.observedGeneration`. */
   generation: "outpost.dev/generation",
+  /** What a person asks to be done with one object, and what became of it. */
+  resourceAction: "outpost.dev/resource-action",
+  resourceActionResult: "outpost.dev/resource-action-result",
 } as const;
 
 export const FINALIZERS = {
   plain: "resources-finalizer.argocd.argoproj.io",
   foreground: "resources-finalizer.argocd.argoproj.io/foreground",
   background: "resources-finalizer.argocd.argoproj.io/background",
+  preDelete: "pre-delete-finalizer.argocd.argoproj.io",
+  preDeleteCleanup: "pre-delete-finalizer.argocd.argoproj.io/cleanup",
+  postDelete: "post-delete-finalizer.argocd.argoproj.io",
+  postDeleteCleanup: "post-delete-finalizer.argocd.argoproj.io/cleanup",
 } as const;
 
-/** The source the controller works with; several sources at once are refused by `validate`. */
-export const sourceOf = (app: Application): Source | undefined => (app.spec.sources?.length ? app.spec.sources[0] : app.spec.source);
+/** Where the objects come from, in order. */
+export const sourcesOf = ({ spec }: Application): Source[] => (spec.sources?.length ? spec.sources : spec.source ? [spec.source] : []);
+
+/** Sources and revisions under the names that an application with one source, or with several, has for them. */
+export const deployedOf = ({ spec }: Pick<Application, "spec">, sources: Source[], revisions: string[]): Deployed =>
+  spec.sources?.length ? { sources, revisions } : { source: sources[0], revision: revisions[0] };
+
+export const revisionsOf = (deployed: Deployed | undefined): string[] =>
+  deployed?.revisions ?? (deployed?.revision ? [deployed.revision] : []);
+
+export const deployedSources = (deployed: Deployed | undefined): Source[] =>
+  deployed?.sources ?? (deployed?.source ? [deployed.source] : []);

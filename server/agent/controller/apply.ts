@@ -1,11 +1,12 @@
 import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
-import { KUBE } from "../kube/errors.ts";
-import { describe, gvkOf, type KubeObject } from "../kube/object.ts";
-import { RESOURCES, type Resource } from "../kube/path.ts";
+import { KUBE } from "../../kube/errors.ts";
+import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../kube/path.ts";
 import { type Application, META } from "./application.ts";
 import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
-import { ignoredPointers, taking } from "./ignore.ts";
+import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
+import { formerFields, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
 import { ownerOf } from "./tracking.ts";
@@ -13,6 +14,7 @@ import { ownerOf } from "./tracking.ts";
 /** What one object became. */
 export type Change = "created" | "configured" | "unchanged";
 
+const MIGRATION = "argocd.argoproj.io/client-side-apply-migration-manager";
 const ESTABLISHED_MS = 10_000;
 
 /** Brings one object into the cluster: one request, or none when it is known to be as desired. */
@@ -27,13 +29,19 @@ export async function applyTarget(
   const label = target.object.metadata.labels![META.app]!;
   const resource = await resourceOf(destination, target, label);
   if (resource.kind !== "done") return resource;
+  const refused = destination.refuse?.(target.object, resource.value);
+  if (refused) return stop("NotPermitted", refused);
   const other = otherOwner(destination, target, app);
   if (other) return stop("SharedResource", `${describe(target.object)} is part of application ${other}; it is left to that one`);
   const current = live.get(target.key, label);
   if (current && verdicts.get(target, current)) return done("unchanged");
 
-  const pointers = current && options.includes("RespectIgnoreDifferences=true") ? ignoredPointers(app, target.object) : [];
-  const wanted = current && pointers.length ? taking(target.object, current, pointers) : target.object;
+  const respected =
+    current && options.includes("RespectIgnoreDifferences=true")
+      ? await respecting(destination, resource.value, target, current, app)
+      : done(target.object);
+  if (respected.kind !== "done") return respected;
+  const wanted = respected.value;
   let sent = await send(destination, resource.value, wanted, current, options);
   if (sent.kind !== "done" && sent.reason === KUBE.invalid && current && syncOption("Force", target.object, options) === "true") {
     sent = await recreate(destination, resource.value, target.object, current);
@@ -41,6 +49,12 @@ export async function applyTarget(
   if (sent.kind !== "done") {
     if (sent.reason === KUBE.namespaceNotFound) destination.namespaces.delete(target.object.metadata.namespace ?? "");
     return sent;
+  }
+  const former = options.includes("ClientSideApplyMigration=false") ? [] : formerFields(sent.value, app.metadata.annotations?.[MIGRATION]);
+  if (former.length) {
+    const taken = await takeOver(destination, resource.value, sent.value, former);
+    if (taken.kind === "done" && taken.value) sent = await send(destination, resource.value, wanted, current, options);
+    if (sent.kind !== "done") return sent;
   }
   if (target.object.kind === "CustomResourceDefinition") {
     const established = await waitEstablished(destination, resource.value, target.object.metadata.name);
@@ -52,29 +66,45 @@ export async function applyTarget(
   return done(current.metadata.resourceVersion === sent.value.metadata.resourceVersion ? "unchanged" : "configured");
 }
 
+/** What is sent where ignored differences are to be left alone: with the values that are there. */
+async function respecting(
+  { client, settings }: Destination,
+  resource: Resource,
+  target: Target,
+  current: KubeObject,
+  app: Application,
+): Promise<Outcome<KubeObject>> {
+  const ignored = ignoring(app, settings.rules, target.object);
+  if (ignored === NOTHING) return done(target.object);
+  if (ignored.managers.length === 0) return done(taking(target.object, current, ignored));
+  const { namespace, name } = current.metadata;
+  const read = await client.get(resource, namespace, name);
+  return read.kind === "done" ? done(taking(target.object, read.value, ignored, fieldsOf(read.value, ignored.managers))) : read;
+}
+
 async function send(
-  { client }: Destination,
+  { writer }: Destination,
   resource: Resource,
   object: KubeObject,
   current: KubeObject | undefined,
   options: readonly string[],
 ): Promise<Outcome<KubeObject>> {
   if (current && syncOption("Replace", object, options) === "true") {
-    return client.update(resource, { ...object, metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion } });
+    return writer.update(resource, { ...object, metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion } });
   }
-  return client.apply(resource, object);
+  return writer.apply(resource, object);
 }
 
 async function recreate(
-  { client }: Destination,
+  { writer }: Destination,
   resource: Resource,
   object: KubeObject,
   current: KubeObject,
 ): Promise<Outcome<KubeObject>> {
   const { namespace, name, uid } = current.metadata;
-  const deleted = await client.delete(resource, namespace, name, { propagation: "Background", uid });
+  const deleted = await writer.delete(resource, namespace, name, { propagation: "Background", uid });
   if (deleted.kind !== "done" && deleted.reason !== KUBE.notFound) return deleted;
-  return client.apply(resource, object);
+  return writer.apply(resource, object);
 }
 
 /** The application that has an object now, when it is another one. The first to have it keeps it: two that write in turns would never end. */
@@ -119,13 +149,20 @@ async function waitEstablished({ client }: Destination, resource: Resource, name
 
 /** Makes the destination namespace once; that it exists is remembered until an apply says otherwise. */
 export async function ensureNamespace(destination: Destination, app: Application): Promise<Outcome<void>> {
-  const { client, namespaces } = destination;
+  const { client, writer, namespaces } = destination;
   const name = app.spec.destination.namespace!;
   const managed = app.spec.syncPolicy?.managedNamespaceMetadata;
   if (namespaces.has(name) && !managed) return done(undefined);
   const object = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: managed?.labels, annotations: managed?.annotations } };
-  const made = managed ? await client.apply(RESOURCES.namespace, object) : await client.create(RESOURCES.namespace, object);
-  if (made.kind !== "done" && made.reason !== KUBE.alreadyExists) return made;
+  const refused = destination.refuse?.(object, RESOURCES.namespace);
+  const made = refused
+    ? stop("NotPermitted", refused)
+    : await (managed ? writer.apply(RESOURCES.namespace, object) : writer.create(RESOURCES.namespace, object));
+  if (made.kind !== "done" && made.reason !== KUBE.alreadyExists) {
+    // Who may not make one may still use one that is there: rights are asked before that is looked at.
+    const there = !managed && made.kind === "stop" && (await client.get(RESOURCES.namespace, undefined, name)).kind === "done";
+    if (!there) return made;
+  }
   namespaces.add(name);
   return done(undefined);
 }

@@ -1,4 +1,4 @@
-import type { FieldSet, KubeObject } from "../kube/object.ts";
+import type { FieldSet, KubeObject } from "../../kube/object.ts";
 import { covered } from "./compare.ts";
 
 const desired = (rest: object): KubeObject => ({ apiVersion: "v1", kind: "Thing", metadata: { name: "n", namespace: "ns" }, ...rest });

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { done, type Outcome } from "../../base/outcome.ts";
-import type { KubeClient } from "../kube/client.ts";
-import type { FieldSet, KubeObject } from "../kube/object.ts";
-import { without } from "./ignore.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { FieldSet, KubeObject } from "../../kube/object.ts";
+import { fieldsOf, type Ignoring, NOTHING, without } from "./ignore.ts";
 import type { Target } from "./normalise.ts";
 
 type Json = Record<string, unknown>;
@@ -70,22 +70,35 @@ function hasKeys(field: string, item: unknown): boolean {
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Whether applying the object would change anything but what is ignored, by asking the API server to try. */
-export async function dryRun(
+export async function dryRun(client: KubeClient, target: Target, live: KubeObject, ignored: Ignoring = NOTHING): Promise<Outcome<boolean>> {
+  const tried = await attempt(client, target, live, ignored);
+  return tried.kind === "done" ? done(isDeepStrictEqual(tried.value.next, tried.value.live)) : tried;
+}
+
+/** What applying the object would make of the live one, beside the live one, both without what is ignored and what the server keeps. */
+export async function attempt(
   client: KubeClient,
   target: Target,
   live: KubeObject,
-  ignored: readonly string[] = [],
-): Promise<Outcome<boolean>> {
+  ignored: Ignoring = NOTHING,
+): Promise<Outcome<{ live: KubeObject; next: KubeObject }>> {
   const tried = await client.apply(target.resource!, target.object, { dryRun: true });
   if (tried.kind !== "done") return tried;
-  return done(isDeepStrictEqual(without(bare(tried.value), ignored), without(bare(live), ignored)));
+  let [there, owned] = [live, [] as FieldSet[]];
+  if (ignored.managers.length) {
+    // The watch keeps only our own entry of who owns what.
+    const read = await client.get(target.resource!, live.metadata.namespace, live.metadata.name);
+    if (read.kind !== "done") return read;
+    [there, owned] = [read.value, fieldsOf(read.value, ignored.managers)];
+  }
+  return done({ live: without(bare(there), ignored, owned), next: without(bare(tried.value), ignored, owned) });
 }
 
 /** What a user decided, without what the server keeps about it. */
-function bare(object: KubeObject): unknown {
+export function bare(object: KubeObject): KubeObject {
   const { status: _, ...rest } = object as KubeObject & { status?: unknown };
   const { managedFields, resourceVersion, generation, ...metadata } = object.metadata;
-  return JSON.parse(JSON.stringify({ ...rest, metadata }));
+  return JSON.parse(JSON.stringify({ ...rest, metadata })) as KubeObject;
 }
 
 /**

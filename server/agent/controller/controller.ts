@@ -1,17 +1,29 @@
-import type { KubeClient } from "../kube/client.ts";
-import type { KubeObject } from "../kube/object.ts";
-import { RESOURCES, type Resource } from "../kube/path.ts";
-import { watch } from "../kube/watch.ts";
+import type { Failure } from "../../base/outcome.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../kube/path.ts";
+import { watch } from "../../kube/watch.ts";
 import type { RepoDoor } from "../repo/types.ts";
+import { redactUrl } from "../repo/url.ts";
 import { type Application, META } from "./application.ts";
+import { dependenciesOf, isNamed, standing } from "./dependencies.ts";
 import type { Deps, Log } from "./deps.ts";
 import { Destinations } from "./destination.ts";
+import { type Hint, Hints } from "./hints.ts";
+import { demandsOf } from "./integrity.ts";
+import type { LookupDoor } from "./lookup.ts";
 import { Metrics } from "./metrics.ts";
+import { Polls, type RepositoryHint } from "./polls.ts";
+import { Projects, projectOf } from "./projects.ts";
 import { PRIORITY, Queue } from "./queue.ts";
 import { reconcile } from "./reconcile.ts";
 import { Report } from "./report.ts";
 import { Repositories } from "./repositories.ts";
+import { resourceAction } from "./resource-action.ts";
+import { Settings } from "./settings.ts";
+import { Shard } from "./shard.ts";
 import { Store } from "./store.ts";
+import { survey } from "./survey.ts";
 import { appLabel } from "./tracking.ts";
 
 export interface ControllerOptions {
@@ -21,17 +33,32 @@ export interface ControllerOptions {
   /** Namespaces this program may manage; empty for all. */
   managed?: readonly string[];
   repo: RepoDoor;
+  lookup?: LookupDoor;
   workers?: number;
   log: Log;
   signal: AbortSignal;
   now?: () => number;
+  /** Which of the applications are this one's; without it all. */
+  shard?: Shard;
+  /** Between two looks at a repository, in milliseconds; without it two to three minutes. */
+  pollMs?: number;
 }
 
 const SECRET_TYPE = "argocd.argoproj.io/secret-type";
 // Events of one application come in bursts: a rollout changes a Deployment five times in a second.
 const DEBOUNCE_MS = 15;
+// A commit that changes nothing for an application moves its revision and no more: so many a second, behind all that is news.
+const MOVED_EACH_MS = 40;
+// Most of a look is waiting: for Git, whose answer all share that wait for it at once, and for the API server.
+const WORKERS = 32;
 // A Pod has 30 s to end, and a lease is lost after 15 s.
 const STOP_MS = 8_000;
+
+/** Who else in this process wants to see the applications: one watch serves all. */
+interface Follower {
+  replace(items: KubeObject[]): void;
+  change(type: string, object: KubeObject): void;
+}
 
 /** Watches what an application depends on and calls `reconcile` for each that may have changed. */
 export class Controller {
@@ -39,8 +66,17 @@ export class Controller {
   readonly metrics = new Metrics();
   readonly #options: ControllerOptions;
   readonly #queue: Queue;
+  readonly #polls: Polls;
+  readonly #shard: Shard;
   readonly #labels = new Map<string, string>();
+  /** Applications that depend on others. */
+  readonly #dependent = new Set<string>();
+  #followers: Follower[] = [];
   readonly #watching = new AbortController();
+  readonly #hints = new Hints();
+  readonly #early: Hint[] = [];
+  /** Hears of each hint too. */
+  onHint: (hint: Hint) => void = () => undefined;
   #watches: Promise<void>[] = [];
   #synced = 0;
   #stopped: Promise<void> | undefined;
@@ -48,7 +84,8 @@ export class Controller {
   constructor(options: ControllerOptions) {
     const { home, namespace, managed = [], repo, log, signal, now = Date.now } = options;
     this.#options = options;
-    this.#queue = new Queue(options.workers ?? 20, (name) => this.#work(name));
+    this.#shard = options.shard ?? new Shard();
+    this.#queue = new Queue(options.workers ?? WORKERS, (name) => this.#work(name));
     const store = new Store(home, namespace);
     store.onForeignChange = (name) => this.#queue.add(name, PRIORITY.spec);
     const changed = (label: string) => {
@@ -56,9 +93,27 @@ export class Controller {
       if (name !== undefined) this.#queue.add(name, PRIORITY.live, DEBOUNCE_MS);
     };
     // Work that runs at the end still needs to see: the watches go after it.
-    const destinations = new Destinations({ home, namespaces: managed, changed, signal: this.#watching.signal });
+    const settings = new Settings();
+    const corrected = (label: string) => this.deps.memory.get(this.#labels.get(label) ?? "")?.verdicts.keepOnly(new Set());
+    const destinations = new Destinations({ home, settings, namespaces: managed, changed, corrected, signal: this.#watching.signal });
     signal.addEventListener("abort", () => void this.stop(), { once: true });
-    this.deps = { home, namespace, repo, repositories: new Repositories(), destinations, store, memory: new Map(), log, now };
+    const projects = new Projects();
+    const { pollMs } = options;
+    this.#polls = new Polls((url, apps) => this.#look(url, apps), pollMs === undefined ? undefined : () => pollMs);
+    this.deps = {
+      home,
+      namespace,
+      repo,
+      lookup: options.lookup,
+      repositories: new Repositories(),
+      projects,
+      settings,
+      destinations,
+      store,
+      memory: new Map(),
+      log,
+      now,
+    };
   }
 
   /** Resolves when everything was listed once; works until the signal. */
@@ -72,15 +127,22 @@ export class Controller {
       this.#collection(RESOURCES.secret, `${SECRET_TYPE}=repo-creds`, (all) =>
         this.#repositoriesChanged(() => repositories.replaceTemplates(all)),
       ),
-      this.#collection(RESOURCES.configMap, "app.kubernetes.io/part-of=argocd", (all) =>
-        this.#repositoriesChanged(() => repositories.replaceTrust(all)),
-      ),
+      this.#collection(RESOURCES.configMap, "app.kubernetes.io/part-of=argocd", (all) => {
+        const { hints, others } = this.#hints.take(all);
+        for (const hint of hints) this.#hinted(hint);
+        // A hint is no reason to repeat what has failed.
+        if (!others) return;
+        this.#repositoriesChanged(() => repositories.replaceTrust(all) && this.#keysChanged());
+        if (this.deps.settings.replace(all)) this.#settingsChanged();
+      }),
       this.#collection(RESOURCES.secret, `${SECRET_TYPE}=cluster`, (all) => this.#clustersChanged(() => destinations.replace(all))),
+      this.#projects(),
       // Asked once here, so that the first application does not wait for it.
       this.deps.home.discovery.find("", "v1", "Namespace"),
     ]);
     await this.#applications();
     this.#synced = Date.now();
+    for (const hint of this.#early.splice(0)) this.#hinted(hint);
   }
 
   get ready(): boolean {
@@ -90,12 +152,48 @@ export class Controller {
   /** Lets the work that runs come to its end, so that it is reported, and begins nothing new. */
   stop(): Promise<void> {
     this.#stopped ??= (async () => {
+      this.#polls.stop();
       await this.#queue.stop(STOP_MS);
       this.#watching.abort();
       await Promise.all(this.#watches);
       await this.deps.destinations.close();
     })();
     return this.#stopped;
+  }
+
+  /** Shows the applications to somebody else, from now on and as they are now. */
+  async follow(follower: Follower): Promise<void> {
+    this.#followers.push(follower);
+    follower.replace(this.deps.store.all());
+  }
+
+  /**
+   * Somebody says that a repository has something new, which need not be so: it is asked once, and of the applications that read it those
+   * are worked on, before everything else, whose own files are others now. Resolves when that is known.
+   */
+  async repositoryChanged(url: string, _hint: RepositoryHint = {}): Promise<void> {
+    await this.#polls.changed(url);
+  }
+
+  #hinted(hint: Hint): void {
+    // Which applications read a repository is known only once all were listed.
+    if (!this.ready) {
+      this.#early.push(hint);
+      return;
+    }
+    void this.repositoryChanged(hint.url, hint);
+    this.onHint(hint);
+  }
+
+  async #look(url: string, apps: ReadonlySet<string>): Promise<void> {
+    try {
+      const { changed, moved, unknown } = await survey(this.deps, url, apps);
+      for (const name of changed) this.#queue.add(name, PRIORITY.request);
+      for (const name of unknown) this.#queue.add(name, PRIORITY.live);
+      for (const [i, name] of moved.entries()) this.#queue.add(name, PRIORITY.periodic, (i + 1) * MOVED_EACH_MS);
+    } catch (error) {
+      this.#options.log.error({ url: redactUrl(url), error: (error as Error).stack }, "a look at a repository threw");
+    }
   }
 
   #applications(): Promise<void> {
@@ -105,17 +203,32 @@ export class Controller {
         const names = new Set(items.map((item) => item.metadata.name));
         for (const app of store.all()) if (!names.has(app.metadata.name)) this.#gone(app.metadata.name);
         for (const item of items) this.#seen(item as Application);
+        for (const follower of this.#followers) follower.replace(store.all());
       },
-      change: (type, object) => (type === "DELETED" ? this.#gone(object.metadata.name) : this.#seen(object as Application)),
+      change: (type, object) => {
+        const { name } = object.metadata;
+        if (type === "DELETED") this.#gone(name);
+        else this.#seen(object as Application);
+        for (const follower of this.#followers) follower.change(type, store.get(name) ?? object);
+      },
     });
   }
 
   #seen(app: Application): void {
     const { name } = app.metadata;
     this.#labels.set(appLabel(name), name);
+    if (app.metadata.annotations?.[META.dependsOn] !== undefined) this.#dependent.add(name);
     if (!this.deps.store.seen(app)) return;
-    const asked = app.operation || app.metadata.annotations?.[META.refresh] !== undefined || app.metadata.deletionTimestamp;
-    this.#queue.add(name, asked ? PRIORITY.request : PRIORITY.spec);
+    if (this.#shard.owns(app)) this.#polls.seen(app);
+    else this.#polls.gone(name);
+    const { annotations, deletionTimestamp } = app.metadata;
+    const asked = app.operation || annotations?.[META.refresh] || annotations?.[META.resourceAction] || deletionTimestamp;
+    const memory = this.deps.memory.get(name);
+    if (annotations?.[META.refresh] === "normal" && !app.operation && !deletionTimestamp && memory?.wanted && !memory.failure) {
+      // Many are often asked for at once: their repository is asked for all of them, and no worker waits for it.
+      memory.refreshAt = performance.now();
+      void this.#polls.refresh(name).then(() => this.#queue.add(name, PRIORITY.request));
+    } else this.#queue.add(name, asked ? PRIORITY.request : PRIORITY.spec);
   }
 
   #gone(name: string): void {
@@ -124,10 +237,11 @@ export class Controller {
     this.deps.memory.delete(name);
     this.#labels.delete(appLabel(name));
     this.#queue.forget(name);
-    for (const destination of this.deps.destinations.open) {
-      for (const [key, owner] of destination.claims) if (owner === name) destination.claims.delete(key);
-    }
+    this.#polls.gone(name);
+    for (const { claims } of this.deps.destinations.open) claims.release(name);
+    this.#dependent.delete(name);
     if (app) this.metrics.forget(app);
+    if (app) this.#dependents(app);
     // Whoever wanted an object of it may have it now.
     for (const other of this.deps.store.all()) {
       if (other.status?.conditions?.some((c) => c.type === "SharedResourceWarning"))
@@ -135,7 +249,7 @@ export class Controller {
     }
   }
 
-  #repositoriesChanged(replace: () => void): void {
+  #repositoriesChanged(replace: () => unknown): void {
     replace();
     for (const app of this.deps.store.all()) {
       const memory = this.deps.memory.get(app.metadata.name);
@@ -146,25 +260,77 @@ export class Controller {
     }
   }
 
+  /** What was signed well enough may be so no longer. */
+  #keysChanged(): void {
+    for (const app of this.deps.store.all()) if (demandsOf(this.deps, app)) this.#queue.add(app.metadata.name, PRIORITY.spec);
+  }
+
+  #settingsChanged(): void {
+    for (const app of this.deps.store.all()) {
+      const memory = this.deps.memory.get(app.metadata.name);
+      // Which kinds are left out was decided when the objects were read.
+      if (memory) memory.wanted = undefined;
+      this.#queue.add(app.metadata.name, PRIORITY.spec);
+    }
+  }
+
   #clustersChanged(replace: () => void): void {
     replace();
     for (const app of this.deps.store.all()) this.#queue.add(app.metadata.name, PRIORITY.live, DEBOUNCE_MS);
   }
 
+  #projects(): Promise<void> {
+    const { projects, store } = this.deps;
+    const known = new Map<string, KubeObject>();
+    const changed = (names: ReadonlySet<string>) => {
+      const first = projects.replace([...known.values()]);
+      for (const app of store.all()) if (first || names.has(projectOf(app))) this.#queue.add(app.metadata.name, PRIORITY.spec);
+    };
+    return this.#watch(RESOURCES.appProject, undefined, {
+      replace: (items) => {
+        const names = new Set([...known.keys(), ...items.map((item) => item.metadata.name)]);
+        known.clear();
+        for (const item of items) known.set(item.metadata.name, item);
+        changed(names);
+      },
+      change: (type, object) => {
+        if (type === "DELETED") known.delete(object.metadata.name);
+        else known.set(object.metadata.name, object);
+        changed(new Set([object.metadata.name]));
+      },
+      // The others go on meanwhile, and theirs say why they do not.
+      failed: (failure) => projects.failed(failure),
+    });
+  }
+
   async #work(name: string): Promise<void> {
+    const known = this.deps.store.get(name);
+    if (known?.metadata.annotations?.[META.resourceAction] !== undefined) await resourceAction(this.deps, known);
     const app = this.deps.store.get(name);
-    if (!app) return;
+    if (!app || !this.#shard.owns(app)) return;
     const started = performance.now();
+    const before = standing(app);
     const report = new Report(this.deps, name);
     try {
       const next = await reconcile(this.deps, app, report);
       if (next && this.deps.store.get(name)) this.#queue.add(name, PRIORITY.periodic, next.afterMs);
     } catch (error) {
-      await report.drop();
-      await this.#quarantine(name, error as Error);
+      await this.#quarantine(name, error as Error).catch((worse: Error) => {
+        this.deps.log.error({ app: name, error: worse.stack }, "an application could not even be set aside");
+        this.#queue.add(name, PRIORITY.periodic, 30_000);
+      });
     }
     await report.drop();
+    if (before !== standing(this.deps.store.get(name) ?? app)) this.#dependents(app);
     this.metrics.reconciled(this.deps.store.get(name), performance.now() - started, this.#queue.depth);
+  }
+
+  /** Those that wait for an application look again. */
+  #dependents(app: Application): void {
+    for (const name of this.#dependent) {
+      const other = this.deps.store.get(name);
+      if (other && dependenciesOf(other).some((one) => isNamed(one, app, other))) this.#queue.add(name, PRIORITY.live, DEBOUNCE_MS);
+    }
   }
 
   /** A bug, or a specification of a shape nobody thought of: this application waits and says so, the others go on. */
@@ -204,7 +370,7 @@ export class Controller {
   #watch(
     resource: Resource,
     labelSelector: string | undefined,
-    on: { replace(items: KubeObject[]): void; change(type: string, object: KubeObject): void },
+    on: { replace(items: KubeObject[]): void; change(type: string, object: KubeObject): void; failed?(failure: Failure): void },
   ): Promise<void> {
     const { home, namespace, log } = this.#options;
     return new Promise((resolve) => {
@@ -219,7 +385,13 @@ export class Controller {
           resolve();
         },
         change: (type, object) => on.change(type, object),
-        failed: ({ reason, message }) => log.warn({ resource: resource.plural, reason }, message),
+        failed: (failure) => {
+          log.warn({ resource: resource.plural, reason: failure.reason }, failure.message);
+          // Whoever deals with a failure himself need not be waited for.
+          if (!on.failed) return;
+          on.failed(failure);
+          resolve();
+        },
       });
       this.#watches.push(running.then(resolve));
     });

@@ -1,11 +1,14 @@
 import type { Failure } from "../../base/outcome.ts";
-import type { KubeClient } from "../kube/client.ts";
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import type { RepoDoor, SourceType } from "../repo/types.ts";
 import { Verdicts } from "./compare.ts";
 import type { Destinations } from "./destination.ts";
+import type { LookupDoor } from "./lookup.ts";
 import type { Normalised } from "./normalise.ts";
+import type { Projects } from "./projects.ts";
 import type { Repositories } from "./repositories.ts";
+import type { Settings } from "./settings.ts";
 import type { Store } from "./store.ts";
 
 /** Everything `reconcile` works with; one object, each part by name. */
@@ -13,7 +16,11 @@ export interface Deps {
   home: KubeClient;
   namespace: string;
   repo: RepoDoor;
+  /** Renders charts that look things up; without it there is nobody to. */
+  lookup?: LookupDoor;
   repositories: Repositories;
+  projects: Projects;
+  settings: Settings;
   destinations: Destinations;
   store: Store;
   memory: Map<string, Memory>;
@@ -33,10 +40,18 @@ export interface Memory {
   verdicts: Verdicts;
   /** When Git was asked last. */
   askedAt: number;
+  /** By the process's clock: when a refresh was asked for, and when the look at its repository began that answered last. */
+  refreshAt?: number;
+  surveyedAt: number;
+  /** Commits of the sources as a look at their repository has found them, where that makes other objects: to be rendered at once. */
+  found?: string[];
   /** The last answer, when it was no. */
   failure?: { failure: Failure; sourceDigest: string; since: number; times: number };
   /** Objects that exist without our label, by key: looked up one by one, for applications that do not sync by themselves. */
   unlabelled: Map<string, KubeObject | undefined>;
+  /** What of the namespace belongs to no application, where the project wants to know. */
+  orphans?: string[];
+  orphansAt: number;
   /** Verdicts hold for these rules alone. */
   ignoring: string;
 }
@@ -45,13 +60,21 @@ export interface Memory {
 export interface Wanted {
   sourceDigest: string;
   key: string;
-  revision: string;
-  sourceType: SourceType;
+  /** Of each source, in order. */
+  revisions: string[];
+  sourceTypes: SourceType[];
   destination: string;
   normalised: Normalised;
 }
 
-export const newMemory = (): Memory => ({ verdicts: new Verdicts(), askedAt: 0, unlabelled: new Map(), ignoring: "" });
+export const newMemory = (): Memory => ({
+  verdicts: new Verdicts(),
+  askedAt: 0,
+  surveyedAt: Number.NEGATIVE_INFINITY,
+  orphansAt: 0,
+  unlabelled: new Map(),
+  ignoring: "",
+});
 
 /** When to look again; nothing means at the next change or refresh. */
 export interface Next {

@@ -1,43 +1,65 @@
+import { isMetadata } from "../../base/address.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
-import { KubeClient } from "../kube/client.ts";
-import { execPlugin, type KubeConfig } from "../kube/config.ts";
-import type { KubeObject } from "../kube/object.ts";
+import { KubeClient } from "../../kube/client.ts";
+import { execPlugin, type KubeConfig } from "../../kube/config.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import type { Resource } from "../../kube/path.ts";
 import type { Application } from "./application.ts";
+import { Claims } from "./claims.ts";
 import { Live } from "./live.ts";
+import { Settings } from "./settings.ts";
 
 export const IN_CLUSTER = "https://kubernetes.default.svc";
 
 /** One cluster applications go to, and what is known of it. */
 export interface Destination {
   id: string;
+  server: string;
+  name: string;
+  /** The project the cluster is kept for; empty for none. */
+  project: string;
+  /** Reads, and compares. */
   client: KubeClient;
+  /** Writes and deletes: as the account that the project names, or the same as `client`. */
+  writer: KubeClient;
+  /** Clients of accounts, by name. */
+  accounts: Map<string, KubeClient>;
+  /** Why the application's project does not permit an object; undefined when it does. */
+  refuse?(object: KubeObject, resource?: Resource): string | undefined;
   live: Live;
+  /** What holds for all applications. */
+  settings: Settings;
   /** The only namespaces this program may touch there; empty for all. */
   managed: readonly string[];
   /** Namespaces known to exist. */
   namespaces: Set<string>;
   /** Which application was the first to want an object, by key. */
-  claims: Map<string, string>;
+  claims: Claims;
   version?: string;
 }
 
 export interface DestinationsOptions {
   home: KubeClient;
+  /** None: nothing holds for all. */
+  settings?: Settings;
   /** Namespaces of the home cluster this program may look at; empty for all. */
   namespaces: readonly string[];
   changed(label: string, destination: string): void;
+  corrected?(label: string): void;
   signal: AbortSignal;
 }
 
 /** Clusters by their Secrets (label `argocd.argoproj.io/secret-type: cluster`), opened when the first application needs one. */
 export class Destinations {
   readonly #options: DestinationsOptions;
+  readonly #settings: Settings;
   readonly #secrets = new Map<string, ClusterSecret>();
-  readonly #open = new Map<string, Destination & { abort: AbortController; owned: boolean }>();
+  readonly #open = new Map<string, Open>();
 
   constructor(options: DestinationsOptions) {
     this.#options = options;
+    this.#settings = options.settings ?? new Settings();
   }
 
   /** Takes the present set of cluster Secrets; a connection whose Secret changed is made anew. */
@@ -51,8 +73,7 @@ export class Destinations {
     for (const [id, destination] of this.#open) {
       if (ids.has(id)) continue;
       this.#open.delete(id);
-      destination.abort.abort();
-      if (destination.owned) void destination.client.close();
+      void closed(destination);
     }
   }
 
@@ -66,16 +87,22 @@ export class Destinations {
     if (found.length > 1) return stop("DestinationAmbiguous", `there are ${found.length} clusters ${name ?? server}`);
     if (found[0]) return this.#connect(found[0]);
     if (name === "in-cluster" || (server && sameServer(server, IN_CLUSTER)))
-      return done(await this.#destination(IN_CLUSTER, this.#options.home, this.#options.namespaces));
+      return done(
+        this.#destination(
+          { id: IN_CLUSTER, server: IN_CLUSTER, name: "in-cluster", project: "" },
+          this.#options.home,
+          this.#options.namespaces,
+        ),
+      );
     return stop("ClusterNotFound", name ? `there are no clusters with this name: ${name}` : `cluster ${server} is not configured`);
   }
 
   async close(): Promise<void> {
     for (const destination of this.#open.values()) {
-      destination.abort.abort();
-      if (destination.owned) await destination.client.close();
+      await closed(destination);
     }
     this.#open.clear();
+    await this.#settings.judge.close();
   }
 
   get open(): Iterable<Destination> {
@@ -89,22 +116,38 @@ export class Destinations {
     const existing = this.#open.get(cluster.id);
     if (existing) return done(existing);
     const client = inside && !cluster.hasCredentials ? this.#options.home : new KubeClient(cluster.config!);
-    return done(await this.#destination(cluster.id, client, cluster.namespaces));
+    return done(this.#destination(cluster, client, cluster.namespaces));
   }
 
-  async #destination(id: string, client: KubeClient, namespaces: readonly string[]): Promise<Destination> {
+  #destination(
+    { id, server, name, project }: Pick<Destination, "id" | "server" | "name" | "project">,
+    client: KubeClient,
+    namespaces: readonly string[],
+  ): Destination {
     const existing = this.#open.get(id);
     if (existing) return existing;
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, this.#options.signal]);
-    const live = new Live({ client, namespaces, signal, changed: (label) => this.#options.changed(label, id) });
-    const destination = {
-      id,
+    const live = new Live({
       client,
+      namespaces,
+      signal,
+      changed: (label) => this.#options.changed(label, id),
+      corrected: this.#options.corrected,
+    });
+    const destination: Open = {
+      id,
+      server,
+      name,
+      project,
+      client,
+      writer: client,
+      accounts: new Map(),
       live,
+      settings: this.#settings,
       managed: namespaces,
       namespaces: new Set<string>(),
-      claims: new Map(),
+      claims: new Claims(),
       abort,
       owned: client !== this.#options.home,
     };
@@ -113,11 +156,20 @@ export class Destinations {
   }
 }
 
+type Open = Destination & { abort: AbortController; owned: boolean };
+
+async function closed({ abort, owned, client, accounts }: Open): Promise<void> {
+  abort.abort();
+  await Promise.all([...accounts.values()].map((account) => account.close()));
+  if (owned) await client.close();
+}
+
 interface ClusterSecret {
   /** Changes with the content, so that a new credential means a new connection. */
   id: string;
   name: string;
   server: string;
+  project: string;
   namespaces: string[];
   hasCredentials: boolean;
   config?: KubeConfig;
@@ -132,6 +184,7 @@ function readSecret(secret: KubeObject): ClusterSecret {
     id: `${server}#${secret.metadata.uid}/${secret.metadata.resourceVersion}`,
     name: field("name") || server,
     server,
+    project: field("project"),
     namespaces: field("namespaces")
       .split(",")
       .map((n) => n.trim())
@@ -160,6 +213,8 @@ function readSecret(secret: KubeObject): ClusterSecret {
       proxyUrl: config.proxyUrl || undefined,
       token: token ? async () => token : plugin ? execPlugin(plugin) : undefined,
     };
+    const addresses = [cluster.config.server, ...(config.proxyUrl ? [config.proxyUrl] : [])];
+    if (addresses.some((address) => isMetadata(new URL(address).hostname))) cluster.problem = "it leads to a refused address";
   } catch {
     // The message of the parser would quote the content.
     cluster.problem = "its server is no URL or its config no JSON";

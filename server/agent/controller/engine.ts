@@ -1,15 +1,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { KubeClient } from "../../kube/client.ts";
+import { type KubeConfig, loadConfig } from "../../kube/config.ts";
+import { SetController } from "../appset/controller.ts";
 import { MemoryCache } from "../cache/memory.ts";
-import { KubeClient } from "../kube/client.ts";
-import { type KubeConfig, loadConfig } from "../kube/config.ts";
 import { RepoClient } from "../repo/client.ts";
 import { repoSecret } from "../repo/secret.ts";
 import { RepoService } from "../repo/service.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import { Controller } from "./controller.ts";
 import type { Log } from "./deps.ts";
+import { lookIntegrity } from "./integrity.ts";
+import { Shard } from "./shard.ts";
 
 export interface EngineOptions {
   env: NodeJS.ProcessEnv;
@@ -23,6 +26,7 @@ export interface EngineOptions {
 
 export interface Engine {
   controller: Controller;
+  sets: SetController;
   repo: RepoDoor;
   ready(): boolean;
   metrics(): Promise<string>;
@@ -42,7 +46,8 @@ export function managedNamespaces(env: NodeJS.ProcessEnv, own: string): string[]
 export async function localRepo(env: NodeJS.ProcessEnv): Promise<{ door: RepoService; close(): Promise<void> }> {
   const folder = env.OUTPOST_WORK || (await mkdtemp(join(tmpdir(), "outpost-repo-")));
   const cache = new MemoryCache();
-  const door = new RepoService({ folder, cache, parallel: Number(env.OUTPOST_PARALLEL) || undefined });
+  const parallel = Number(env.OUTPOST_PARALLEL) || undefined;
+  const door = new RepoService({ folder, cache, parallel, plugins: env.OUTPOST_PLUGINS || undefined });
   await door.start();
   const close = async () => {
     door.close();
@@ -63,17 +68,50 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
   const local = repo === undefined && !remote ? await localRepo(env) : undefined;
   const door = repo ?? remote ?? local!.door;
   const workers = Number(env.OUTPOST_WORKERS) || undefined;
-  const controller = new Controller({ home, namespace, managed: managedNamespaces(env, namespace), repo: door, workers, log, signal });
+  // A repo server elsewhere must not see a cluster: charts that look things up are rendered here, if there are any.
+  let beside: ReturnType<typeof localRepo> | undefined;
+  const lookup = async () => {
+    if (local) return local.door;
+    beside ??= localRepo(env);
+    return (await beside).door;
+  };
+  const managed = managedNamespaces(env, namespace);
+  const shard = Shard.of(env);
+  const controller = new Controller({ home, namespace, managed, repo: door, lookup, workers, shard, log, signal });
   await controller.start();
+  const allowed = env.OUTPOST_SCM_PROVIDERS?.split(",").map((one) => one.trim());
+  const { deps } = controller;
+  const integrity = (url: string, project?: string) => lookIntegrity(deps, url, project);
+  const access = (url: string, project?: string) => {
+    const found = deps.repositories.find(url, project);
+    return integrity(url, project) ? { ...found, keyring: deps.repositories.keyring } : found;
+  };
+  const sets = new SetController({
+    home,
+    namespace,
+    repo: door,
+    access,
+    integrity,
+    allowedProviders: allowed?.filter(Boolean),
+    metricLabels: (env.OUTPOST_METRICS_APPLICATIONSET_LABELS ?? "").split(",").filter(Boolean),
+    applications: (on) => controller.follow(on),
+    log,
+  });
+  // Sets are few: the first controller has them all.
+  if (shard.index === 0) await sets.start();
+  controller.onHint = ({ url }) => sets.repositoryChanged(url);
   return {
     controller,
+    sets,
     repo: door,
     ready: () => controller.ready,
-    metrics: () => controller.metrics.registry.metrics(),
+    metrics: async () => (await controller.metrics.registry.metrics()) + (await sets.metrics.registry.metrics()),
     stop: async () => {
+      await sets.stop();
       await controller.stop();
       await remote?.close();
       await local?.close();
+      await (await beside)?.close();
       await home.close();
     },
   };

@@ -1,75 +1,148 @@
-import { KUBE } from "../kube/errors.ts";
-import { describe, gvkOf, type KubeObject, keyOf } from "../kube/object.ts";
+import type { Outcome } from "../../base/outcome.ts";
+import { KUBE } from "../../kube/errors.ts";
+import { describe, gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
 import { type Application, FINALIZERS, META } from "./application.ts";
+import { confirmed } from "./confirm.ts";
 import type { Deps, Memory, Next } from "./deps.ts";
 import type { Destination } from "./destination.ts";
+import { cleanPartings, isParting, lastTargets, runPartings } from "./farewell.ts";
+import type { Target } from "./normalise.ts";
 import { watchKinds } from "./observe.ts";
 import { syncOption, waveOf } from "./order.ts";
+import { belongs, placeOfDeletion } from "./projects.ts";
 import type { Report } from "./report.ts";
-import { appLabel, ownerOf } from "./tracking.ts";
+import { appLabel } from "./tracking.ts";
 
 // A watch shows when an object is gone; this is for the case that it does not.
 const LOOK_AGAIN_MS = 2_000;
+const FAILED_MS = 10_000;
+
+const { preDelete, preDeleteCleanup, postDelete, postDeleteCleanup } = FINALIZERS;
+const CASCADE: string[] = [FINALIZERS.plain, FINALIZERS.foreground, FINALIZERS.background];
+/** The steps of a deletion, each with the finalizers that ask for it, in order; when one is done its finalizers go. */
+const STEPS: { finalizers: string[]; run(d: Deletion): Promise<Next | undefined> }[] = [
+  { finalizers: [preDelete], run: (d) => settle(d, runPartings("PreDelete", d.app, d.memory, d.destination, d.targets)) },
+  { finalizers: [preDeleteCleanup], run: (d) => settle(d, cleanPartings("PreDelete", d.app, d.destination, d.targets)) },
+  { finalizers: CASCADE, run: deleteOwned },
+  { finalizers: [postDelete], run: (d) => settle(d, runPartings("PostDelete", d.app, d.memory, d.destination, d.targets)) },
+  { finalizers: [postDeleteCleanup], run: (d) => settle(d, cleanPartings("PostDelete", d.app, d.destination, d.targets)) },
+];
+
+interface Deletion {
+  app: Application;
+  memory: Memory;
+  report: Report;
+  destination: Destination;
+  targets: readonly Target[];
+}
 
 /**
- * Deletes what an application owns, when one of its finalizers says so: the highest wave first, the next one when it is gone; then the finalizer
- * goes, and with it the application. Without a finalizer of ours the objects stay.
+ * Takes an application away, as far as its finalizers ask for it: hooks before, what it owns (the highest wave first, the next one when it
+ * is gone), hooks after; then the last finalizer goes, and with it the application. Without a finalizer of ours the objects stay.
  */
 export async function finalize(deps: Deps, app: Application, memory: Memory, report: Report): Promise<Next | undefined> {
-  const ours = (app.metadata.finalizers ?? []).filter((finalizer) => Object.values<string>(FINALIZERS).includes(finalizer));
-  if (ours.length === 0) return undefined;
-  const destination = await deps.destinations.find(app);
+  const has = (names: string[]) => app.metadata.finalizers?.some((finalizer) => names.includes(finalizer)) === true;
+  const ours = STEPS.flatMap(({ finalizers }) => finalizers);
+  if (!has(ours)) return undefined;
+  const destination = await placeOfDeletion(deps, app);
   // A cluster that nobody knows any more cannot be cleaned up.
   if (destination.kind !== "done") {
     if (destination.reason === "ClusterNotFound") return release(deps, app, ours);
-    report.condition("DeletionError", destination.reason, destination.message);
-    await report.end();
-    return { afterMs: 30_000 };
+    return fail(report, destination, 30_000);
   }
   report.begin("Deleting", "deleting the application's objects");
+  const partings = has([preDelete, preDeleteCleanup, postDelete, postDeleteCleanup]);
+  const targets = partings ? await lastTargets(deps, app, memory, destination.value) : undefined;
+  if (targets && targets.kind !== "done") return fail(report, targets);
+  const known = targets?.value ?? memory.wanted?.normalised.targets ?? [];
 
   // What is not seen is not known to be gone.
-  const unseen = await watchKinds(destination.value, app, memory.wanted?.normalised.targets ?? []);
+  const unseen = await watchKinds(destination.value, app, known);
   if (unseen.size) {
     for (const [kind, failure] of unseen)
       report.condition("DeletionError", failure.reason, `${kind} cannot be watched: ${failure.message}`);
     await report.end();
-    return { afterMs: 10_000 };
+    return { afterMs: FAILED_MS };
   }
-  const owned = ownedObjects(destination.value, app);
-  if (owned.length === 0) return release(deps, app, ours);
-
-  const wave = Math.max(...owned.map(waveOf));
-  const propagation = ours.includes(FINALIZERS.background) ? "Background" : "Foreground";
-  const now = owned.filter((object) => waveOf(object) === wave && !object.metadata.deletionTimestamp);
-  const failures = await Promise.all(now.map((object) => remove(destination.value, app, object, propagation)));
-  for (const failure of failures) if (failure) report.condition("DeletionError", failure.reason, failure.message);
-  if (failures.some(Boolean)) await report.end();
-  else if (ownedObjects(destination.value, app).length === 0) {
+  for (const step of STEPS) {
+    if (!has(step.finalizers)) continue;
+    const next = await step.run({ app, memory, report, destination: destination.value, targets: known });
+    if (next) {
+      await report.drop();
+      return next;
+    }
     await report.drop();
-    return release(deps, app, ours);
-  } else await report.drop();
-  return { afterMs: failures.some(Boolean) ? 10_000 : LOOK_AGAIN_MS };
+    const conflict = await release(deps, app, step.finalizers);
+    if (conflict) return conflict;
+    const left = deps.store.get(app.metadata.name);
+    if (!left) return undefined;
+    app = left;
+  }
+  return undefined;
 }
 
-function ownedObjects({ live }: Destination, app: Application): KubeObject[] {
+async function fail(report: Report, { reason, message }: { reason: string; message: string }, afterMs = FAILED_MS): Promise<Next> {
+  report.condition("DeletionError", reason, message);
+  await report.end();
+  return { afterMs };
+}
+
+async function settle({ report }: Deletion, working: Promise<Outcome<boolean>>): Promise<Next | undefined> {
+  const outcome = await working;
+  if (outcome.kind !== "done") return fail(report, outcome);
+  return outcome.value ? undefined : { afterMs: LOOK_AGAIN_MS };
+}
+
+async function deleteOwned({ app, report, destination }: Deletion): Promise<Next | undefined> {
+  const owned = ownedObjects(destination, app);
+  if (owned.length === 0) return undefined;
   const options = app.spec.syncPolicy?.syncOptions ?? [];
-  return [...live.ofApp(appLabel(app.metadata.name)).values()].filter(
+  const [asking] = owned.filter((object) => syncOption("Delete", object, options) === "confirm");
+  if (asking && !confirmed(app, app.metadata.deletionTimestamp)) {
+    const message = `waiting for deletion confirmation of ${describe(asking)}: annotate the application with ${META.deletionApproved}: <time>`;
+    report.condition("DeletionBlocked", "ConfirmationNeeded", message);
+    await report.end();
+    return { afterMs: 60_000 };
+  }
+  const wave = Math.max(...owned.map(waveOf));
+  const propagation = app.metadata.finalizers?.includes(FINALIZERS.background) ? "Background" : "Foreground";
+  const now = owned.filter((object) => waveOf(object) === wave && !object.metadata.deletionTimestamp);
+  const failures = (await Promise.all(now.map((object) => remove(destination, app, object, propagation)))).filter(
+    (one) => one !== undefined,
+  );
+  for (const failure of failures) report.condition("DeletionError", failure.reason, failure.message);
+  if (failures.length) {
+    await report.end();
+    return { afterMs: FAILED_MS };
+  }
+  return ownedObjects(destination, app).length === 0 ? undefined : { afterMs: LOOK_AGAIN_MS };
+}
+
+function ownedObjects(destination: Destination, app: Application): KubeObject[] {
+  const options = app.spec.syncPolicy?.syncOptions ?? [];
+  const ours = belongs(app, destination);
+  return [...destination.live.ofApp(appLabel(app.metadata.name)).values()].filter(
     (object) =>
-      ownerOf(object) === app.metadata.name &&
+      ours(object) &&
       object.kind !== "CustomResourceDefinition" &&
+      !isParting(object) &&
       !(object.kind === "Application" && object.metadata.name === app.metadata.name) &&
       object.metadata.annotations?.[META.helmKeep] !== "keep" &&
       syncOption("Delete", object, options) !== "false",
   );
 }
 
-async function remove({ client, live }: Destination, app: Application, object: KubeObject, propagation: "Foreground" | "Background") {
+async function remove(
+  { client, writer, live }: Destination,
+  app: Application,
+  object: KubeObject,
+  propagation: "Foreground" | "Background",
+) {
   const { group, version, kind } = gvkOf(object);
   const resource = await client.discovery.find(group, version, kind);
   if (resource.kind !== "done") return { reason: resource.reason, message: `${describe(object)}: ${resource.message}` };
   const { namespace, name, uid } = object.metadata;
-  const deleted = await client.delete(resource.value, namespace, name, { propagation, uid });
+  const deleted = await writer.delete(resource.value, namespace, name, { propagation, uid });
   if (deleted.kind === "done" ? (deleted.value as KubeObject).kind === "Status" : deleted.reason === KUBE.notFound) {
     live.remove(keyOf(object), appLabel(app.metadata.name));
     return undefined;

@@ -1,8 +1,9 @@
 import { again, done, type Failure, type Outcome } from "../../base/outcome.ts";
-import { FIELD_MANAGER, type KubeClient } from "../kube/client.ts";
-import { type KubeObject, keyOf } from "../kube/object.ts";
-import type { Resource } from "../kube/path.ts";
-import { watch } from "../kube/watch.ts";
+import { same } from "../../base/same.ts";
+import { FIELD_MANAGER, type KubeClient } from "../../kube/client.ts";
+import { type KubeObject, keyOf } from "../../kube/object.ts";
+import type { Resource } from "../../kube/path.ts";
+import { watch } from "../../kube/watch.ts";
 import { META } from "./application.ts";
 
 interface KindWatch {
@@ -14,10 +15,16 @@ interface KindWatch {
   listed: boolean;
   /** Labels of the applications that want to know when it can be seen again. */
   waiting: Set<string>;
+  /** Labels of all that have objects of the kind, or want some: told when it can be seen no more. */
+  users: Set<string>;
+  stale?: NodeJS.Timeout;
+  relist?: () => void;
 }
 
 // A watch that is cut is resumed within seconds, and until then what it showed is good enough.
 const STALE_MS = 10_000;
+// Events are not lost, and memory does not lie: that it is so is checked twice an hour.
+const RESYNC_MS = 1_800_000;
 
 export interface LiveOptions {
   client: KubeClient;
@@ -25,6 +32,8 @@ export interface LiveOptions {
   namespaces?: readonly string[];
   /** Told the label value of the application whose object changed. */
   changed(label: string): void;
+  /** Told of whom something was known wrongly: what followed from it must be found out again. */
+  corrected?(label: string): void;
   signal: AbortSignal;
 }
 
@@ -37,9 +46,19 @@ export class Live {
   readonly #kinds = new Map<string, KindWatch>();
   /** Objects written by us before the watch of their kind showed them. */
   readonly #byApp = new Map<string, Map<string, KubeObject>>();
+  /** The same objects, for who does not know the application. */
+  readonly #byKey = new Map<string, KubeObject>();
 
   constructor(options: LiveOptions) {
     this.#options = options;
+    const timer = setInterval(() => this.resync(), RESYNC_MS * (0.75 + Math.random() / 2));
+    timer.unref();
+    options.signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  }
+
+  /** Reads everything again: what was missed, or is known wrongly, is put right. */
+  resync(): void {
+    for (const { relist } of this.#kinds.values()) relist?.();
   }
 
   /** Makes sure a kind is watched; resolves when its objects are known, or with why they are not. */
@@ -56,11 +75,7 @@ export class Live {
 
   /** The application that has an object now, whoever asks. */
   find(key: string): KubeObject | undefined {
-    for (const objects of this.#byApp.values()) {
-      const found = objects.get(key);
-      if (found) return found;
-    }
-    return undefined;
+    return this.#byKey.get(key);
   }
 
   ofApp(label: string): ReadonlyMap<string, KubeObject> {
@@ -72,7 +87,9 @@ export class Live {
   }
 
   remove(key: string, label: string): void {
-    this.#byApp.get(label)?.delete(key);
+    const objects = this.#byApp.get(label);
+    const here = objects?.get(key);
+    if (here) this.#delete(key, label, here);
   }
 
   get size(): number {
@@ -84,6 +101,7 @@ export class Live {
   async #kind(resource: Resource, namespace: string | undefined, label: string): Promise<Outcome<void>> {
     const id = `${resource.group}/${resource.kind}@${namespace ?? ""}`;
     const kind = this.#kinds.get(id) ?? this.#start(id, resource, namespace);
+    kind.users.add(label);
     if (!kind.failure && !kind.listed) await kind.ready;
     if (kind.failure && (!kind.listed || Date.now() - kind.failingSince > STALE_MS)) {
       kind.waiting.add(label);
@@ -99,12 +117,14 @@ export class Live {
       listed: false,
       failingSince: 0,
       waiting: new Set(),
+      users: new Set(),
       ready: new Promise((resolve) => {
         ready = resolve;
       }),
     };
     const current = () => {
       kind.failure = undefined;
+      clearTimeout(kind.stale);
       for (const label of kind.waiting) this.#options.changed(label);
       kind.waiting.clear();
     };
@@ -120,12 +140,15 @@ export class Live {
         // What we wrote during the list is newer than the list; its event will come.
         for (const [key, old] of kind.objects) if (!fresh.has(key)) this.#gone(key, old);
         kind.objects.clear();
-        for (const [key, item] of fresh) this.#seen(kind, key, item);
+        for (const [key, item] of fresh) this.#listed(kind, key, item);
         kind.listed = true;
         current();
         ready();
       },
       opened: current,
+      control: (relist) => {
+        kind.relist = relist;
+      },
       change: (type, object) => {
         const key = keyOf(object);
         if (type !== "DELETED") return this.#seen(kind, key, object);
@@ -133,7 +156,13 @@ export class Live {
         this.#gone(key, object);
       },
       failed: (failure) => {
-        if (!kind.failure) kind.failingSince = Date.now();
+        if (!kind.failure) {
+          kind.failingSince = Date.now();
+          kind.stale = setTimeout(() => {
+            for (const label of kind.users) this.#options.changed(label);
+          }, STALE_MS + 100);
+          kind.stale.unref();
+        }
         kind.failure = failure;
         ready();
       },
@@ -143,6 +172,17 @@ export class Live {
       ready();
     });
     return kind;
+  }
+
+  /** What a list shows counts against what is known of the same version. */
+  #listed(kind: KindWatch, key: string, object: KubeObject): void {
+    const trimmed = trim(object);
+    const label = labelOf(trimmed);
+    const known = this.#byApp.get(label)?.get(key);
+    const wrong = known?.metadata.resourceVersion === object.metadata.resourceVersion && !same(known, trimmed);
+    if (wrong && known) this.#delete(key, label, known);
+    this.#seen(kind, key, object);
+    if (wrong) this.#options.corrected?.(label);
   }
 
   #seen(kind: KindWatch, key: string, object: KubeObject): void {
@@ -166,6 +206,7 @@ export class Live {
     const old = objects.get(key);
     if (old && old.metadata.uid === object.metadata.uid && !newer(object, old)) return false;
     objects.set(key, object);
+    this.#byKey.set(key, object);
     return true;
   }
 
@@ -175,9 +216,15 @@ export class Live {
     const here = objects?.get(key);
     // A newer object of the same name may have been written since.
     if (!here || here.metadata.uid !== object.metadata.uid) return;
-    objects!.delete(key);
-    if (objects!.size === 0) this.#byApp.delete(label);
+    this.#delete(key, label, here);
     this.#options.changed(label);
+  }
+
+  #delete(key: string, label: string, here: KubeObject): void {
+    const objects = this.#byApp.get(label)!;
+    objects.delete(key);
+    if (objects.size === 0) this.#byApp.delete(label);
+    if (this.#byKey.get(key) === here) this.#byKey.delete(key);
   }
 }
 
@@ -190,7 +237,7 @@ function newer(a: KubeObject, b: KubeObject): boolean {
 }
 
 /** Of `managedFields`, often half of an object, only our own entry matters. */
-function trim(object: KubeObject): KubeObject {
+export function trim(object: KubeObject): KubeObject {
   const managedFields = object.metadata.managedFields?.filter(
     (f) => f.manager === FIELD_MANAGER && f.operation === "Apply" && !f.subresource,
   );

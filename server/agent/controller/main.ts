@@ -1,10 +1,11 @@
 import { hostname } from "node:os";
 import { pino } from "pino";
 import { startProbes } from "../../base/probes.ts";
-import { KubeClient } from "../kube/client.ts";
-import { loadConfig } from "../kube/config.ts";
-import { withLease } from "../kube/lease.ts";
+import { KubeClient } from "../../kube/client.ts";
+import { loadConfig } from "../../kube/config.ts";
+import { withLease } from "../../kube/lease.ts";
 import { type Engine, startEngine } from "./engine.ts";
+import { Shard } from "./shard.ts";
 
 /**
  * `outpost controller`: keeps what applications describe in the cluster.
@@ -13,7 +14,11 @@ import { type Engine, startEngine } from "./engine.ts";
  *   POD_NAMESPACE             where Applications and Secrets are (or OUTPOST_NAMESPACE; default outpost-agent)
  *   OUTPOST_NAMESPACED        "true": manage only the own namespace and those in OUTPOST_NAMESPACES
  *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
- *   OUTPOST_WORKERS           applications looked at at once (default 20)
+ *   OUTPOST_WORKERS           applications looked at at once (default 32)
+ *   OUTPOST_SCM_PROVIDERS     the only addresses that application sets may ask for repositories and pull requests, with commas between
+ *   OUTPOST_SHARDS            controllers that share the applications (default 1); OUTPOST_SHARD is this one's number from 0 (default: the
+ *                             number at the end of POD_NAME), OUTPOST_SHARD_BY what stays together: application (default) or cluster
+ *   OUTPOST_METRICS_APPLICATIONSET_LABELS  labels of application sets that metrics show, with commas between
  *   OUTPOST_LEADER_ELECTION   "false": no lease (default: a lease in a Pod)
  *   OUTPOST_HEALTH_LISTEN     probes and metrics (default 0.0.0.0:8082 in a Pod, else none)
  */
@@ -48,14 +53,17 @@ export async function runController(env: NodeJS.ProcessEnv, signal: AbortSignal)
       const client = new KubeClient(config);
       const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";
       waiting.yes = true;
-      await withLease(
-        { client, namespace, name: "outpost-controller", holder: env.POD_NAME || `${hostname()}-${process.pid}`, signal },
-        lead,
-      );
+      await withLease({ client, namespace, name: leaseOf(env), holder: env.POD_NAME || `${hostname()}-${process.pid}`, signal }, lead);
       await client.close();
       if (!signal.aborted) throw new Error("the lease was lost to another replica");
     }
   } finally {
     await probes?.stop();
   }
+}
+
+/** One lease for each shard, so that each may have replicas of its own. */
+function leaseOf(env: NodeJS.ProcessEnv): string {
+  const { index, count } = Shard.of(env);
+  return count > 1 ? `outpost-controller-${index}` : "outpost-controller";
 }

@@ -1,5 +1,5 @@
 import { done, stop } from "../../base/outcome.ts";
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import { normalise } from "./normalise.ts";
 import { appLabel, ownerOf } from "./tracking.ts";
 

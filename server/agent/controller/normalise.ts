@@ -1,7 +1,8 @@
 import { digest } from "../../base/canonical.ts";
-import type { Failure, Outcome } from "../../base/outcome.ts";
-import { describe, gvkOf, type KubeObject, objectKey } from "../kube/object.ts";
-import type { Resource } from "../kube/path.ts";
+import { type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import { describe, gvkOf, type KubeObject, objectKey } from "../../kube/object.ts";
+import type { Resource } from "../../kube/path.ts";
+import { MANIFEST_INVALID } from "../../kube/yaml.ts";
 import { META } from "./application.ts";
 import { type Hook, hookOf, waveOf } from "./order.ts";
 import { appLabel, trackingId } from "./tracking.ts";
@@ -22,6 +23,8 @@ export interface Normalised {
   targets: Target[];
   /** Keys that appeared more than once, with the number of times; the last one won. */
   repeated: { name: string; times: number }[];
+  /** Left out by the settings for all applications. */
+  excluded?: string[];
 }
 
 /**
@@ -45,6 +48,9 @@ export async function normalise(
       found = await find(group, version, kind);
       kinds.set(gvk, found);
     }
+    const { name, generateName } = given.metadata;
+    // Without a name a request would mean all objects of the kind.
+    if (found.kind === "done" && !name && !generateName) found = stop(MANIFEST_INVALID, `${kind} has no metadata.name`);
     const resource = found.kind === "done" ? found.value : undefined;
     const object = clean(given, resource?.namespaced ?? true, namespace);
     const hook = hookOf(object);

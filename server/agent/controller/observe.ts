@@ -1,19 +1,21 @@
 import type { Failure } from "../../base/outcome.ts";
-import { KUBE } from "../kube/errors.ts";
-import { describe, gvkOf, type KubeObject } from "../kube/object.ts";
-import type { Resource } from "../kube/path.ts";
+import { KUBE } from "../../kube/errors.ts";
+import { aggregateHealth, type Health, type HealthStatus } from "../../kube/health/health.ts";
+import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
+import type { Resource } from "../../kube/path.ts";
 import { type Application, META, type ResourceStatus } from "./application.ts";
 import { otherOwner } from "./apply.ts";
 import { covered, dryRun } from "./compare.ts";
+import { asksConfirmation } from "./confirm.ts";
 import type { Memory } from "./deps.ts";
 import type { Destination } from "./destination.ts";
-import { aggregateHealth, type Health, type HealthStatus, healthOf } from "./health/health.ts";
-import { ignoredPointers, unsupportedRules } from "./ignore.ts";
+import { ignoring, ruleProblems } from "./ignore.ts";
 import type { Target } from "./normalise.ts";
 import { csv, hookOf } from "./order.ts";
+import { belongs } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
-import { appLabel, ownerOf } from "./tracking.ts";
+import { appLabel } from "./tracking.ts";
 
 export interface Observed {
   status: "Synced" | "OutOfSync" | "Unknown";
@@ -63,35 +65,42 @@ export async function observe(
   const { live } = destination;
   const label = appLabel(app.metadata.name);
   const brought = broughtKinds(targets);
+  const options = app.spec.syncPolicy?.syncOptions ?? [];
   const resources: ResourceStatus[] = [];
   const outOfSync: ResourceStatus[] = [];
   const parts: { health?: Health; missing: boolean }[] = [];
   const images = new Set<string>();
-  for (const [id, failure] of unseen) report.condition("ComparisonError", failure.reason, `${id} cannot be watched: ${failure.message}`);
+  const away = isBlind(targets, unseen);
+  // What answers, even with a refusal, is not away.
+  if (away && Date.now() - destination.client.contactAt > SILENT_MS)
+    report.condition("ComparisonError", away.reason, awayMessage(destination, away));
+  else
+    for (const [id, failure] of unseen) report.condition("ComparisonError", failure.reason, `${id} cannot be watched: ${failure.message}`);
 
-  if (unsupportedRules(app)) {
-    const message = "ignoreDifferences with jqPathExpressions or managedFieldsManagers is not supported by this version; use jsonPointers";
-    report.condition("ComparisonError", "IgnoreRuleUnsupported", message);
-  }
-
-  for (const { object, hook } of targets) {
-    if (!hook?.unsupported.length) continue;
-    const message = `${describe(object)} is a hook of ${hook.unsupported.join(", ")}, which this version does not run`;
-    report.condition("ExcludedResourceWarning", "HookUnsupported", message);
-  }
+  for (const message of ruleProblems(app)) report.condition("ComparisonError", "IgnoreRuleInvalid", message);
+  for (const message of destination.settings.problems) report.condition("ComparisonError", "SettingsInvalid", message);
 
   const compared = targets.filter((target) => !target.hook);
   await lookUpUnlabelled(app, compared, destination, memory, unseen);
   const same = await Promise.all(compared.map((target) => isSame(app, target, live.get(target.key, label), destination, memory, unseen)));
+  const { judge } = destination.settings;
+  await judge.prepare([live.ofApp(label).values(), memory.unlabelled.values()]);
   for (const [i, target] of compared.entries()) {
     const { object, key, wave } = target;
     const id = kindId(object);
-    const current = live.get(key, label);
+    const refused = destination.refuse?.(object, target.resource);
+    const current = refused ? undefined : live.get(key, label);
     const row = rowOf(object, wave);
-    const owner = current ? undefined : foreignOwner(destination, target, app);
+    if (asksConfirmation(current ?? object, options)) row.requiresDeletionConfirmation = true;
+    const owner = current || refused ? undefined : foreignOwner(destination, target, app);
     const ignored = object.metadata.annotations?.[META.ignoreHealth] === "true";
     if (unseen.has(id)) row.status = "Unknown";
-    else if (owner) {
+    else if (refused) {
+      // A sync will be refused for it, and say so.
+      row.status = "Unknown";
+      outOfSync.push(row);
+      report.condition("ExcludedResourceWarning", "NotPermitted", `${describe(object)}: ${refused}`);
+    } else if (owner) {
       row.status = "OutOfSync";
       report.condition(
         "SharedResourceWarning",
@@ -104,8 +113,8 @@ export async function observe(
     }
     if (target.problem && !brought.has(id))
       report.condition("ComparisonError", target.problem.reason, `${describe(object)}: ${target.problem.message}`);
-    const here = current ?? memory.unlabelled.get(key);
-    const health = here ? healthOf(here) : undefined;
+    const here = refused ? undefined : (current ?? memory.unlabelled.get(key));
+    const health = here ? judge.of(here) : undefined;
     if (here && health) row.health = health;
     else if (!here && !unseen.has(id)) row.health = { status: "Missing" };
     if (!ignored && !unseen.has(id)) parts.push({ health, missing: !here });
@@ -113,36 +122,57 @@ export async function observe(
     resources.push(row);
   }
 
-  const extra = prunable(live.ofApp(label), targets, (object) => ownerOf(object) === app.metadata.name);
+  const extra = prunable(live.ofApp(label), targets, belongs(app, destination));
+  let extraneous = 0;
   for (const object of extra) {
+    // What is not seen is not known to be there, or to be unwanted.
+    if (unseen.has(kindId(object))) {
+      resources.push({ ...rowOf(object, 0), status: "Unknown" });
+      continue;
+    }
     const row: ResourceStatus = { ...rowOf(object, 0), status: "OutOfSync", requiresPruning: true };
-    const health = healthOf(object);
+    if (asksConfirmation(object, options)) row.requiresDeletionConfirmation = true;
+    const health = judge.of(object);
     if (health) row.health = health;
     resources.push(row);
     parts.push({ health, missing: false });
+    const ignored = csv(object.metadata.annotations?.[META.compareOptions]).includes("IgnoreExtraneous");
+    if (ignored) extraneous++;
     // What is already being deleted needs nothing more.
     if (object.metadata.deletionTimestamp) continue;
-    const extraneous = csv(object.metadata.annotations?.[META.compareOptions]).includes("IgnoreExtraneous");
-    if (!extraneous && pruneAllowed(object, app.spec.syncPolicy?.syncOptions ?? [])) outOfSync.push(row);
+    if (!ignored && pruneAllowed(object, options)) outOfSync.push(row);
   }
   resources.sort(byName);
-  const anyOut = resources.some((r) => r.status === "OutOfSync");
+  const anyOut = outOfSync.length > 0 || resources.filter((r) => r.status === "OutOfSync").length > extraneous;
   return {
-    status: unseen.size ? "Unknown" : anyOut ? "OutOfSync" : "Synced",
+    status: anyOut ? "OutOfSync" : unseen.size ? "Unknown" : "Synced",
     health: aggregateHealth(parts),
     resources,
     outOfSync,
-    prunable: extra,
+    prunable: extra.filter((object) => !unseen.has(kindId(object))),
     inventory: [...live.ofApp(label).values()].filter((object) => !hookOf(object)).length,
     images: [...images].sort(),
   };
+}
+
+const SILENT_MS = 5_000;
+
+/** Why nothing of an application can be seen; undefined while some of it can. */
+export function isBlind(targets: readonly Target[], unseen: ReadonlyMap<string, Failure>): Failure | undefined {
+  const [first] = unseen.values();
+  return first && targets.length > 0 && targets.every(({ object }) => unseen.has(kindId(object))) ? first : undefined;
+}
+
+function awayMessage({ name, client }: Destination, { message }: Failure): string {
+  const last = client.contactAt ? `last contact at ${new Date(client.contactAt).toISOString().replace(/\.\d+/, "")}` : "no contact so far";
+  return `cluster ${name} cannot be seen, ${last}: ${message}`;
 }
 
 async function isSame(
   app: Application,
   target: Target,
   current: KubeObject | undefined,
-  { client }: Destination,
+  { client, settings }: Destination,
   { verdicts }: Memory,
   unseen: ReadonlyMap<string, Failure>,
 ): Promise<boolean> {
@@ -151,7 +181,7 @@ async function isSame(
   if (known !== undefined) return known;
   let same = covered(target.object, current);
   if (!same) {
-    const tried = await dryRun(client, target, current, ignoredPointers(app, target.object));
+    const tried = await dryRun(client, target, current, ignoring(app, settings.rules, target.object));
     // What cannot be tried cannot be the same: an immutable field, a refusing webhook. The sync will say why.
     if (tried.kind === "again") return false;
     same = tried.kind === "done" && tried.value;
@@ -199,14 +229,14 @@ function rowOf(object: KubeObject, wave: number): ResourceStatus {
   return row;
 }
 
-const kindId = (object: KubeObject): string => `${gvkOf(object).group}/${object.kind}`;
+export const kindId = (object: KubeObject): string => `${gvkOf(object).group}/${object.kind}`;
 
 function byName(a: ResourceStatus, b: ResourceStatus): number {
   const [x, y] = [a, b].map((r) => `${r.group ?? ""}/${r.kind}/${r.namespace ?? ""}/${r.name}`) as [string, string];
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-function imagesOf(object: KubeObject): string[] {
+export function imagesOf(object: KubeObject): string[] {
   const spec =
     object.kind === "CronJob"
       ? object.spec?.jobTemplate?.spec?.template?.spec

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import type { Application } from "./application.ts";
 import type { Target } from "./normalise.ts";
 import { compareTasks, hookName, hookOf, syncOption, waveOf } from "./order.ts";
@@ -44,11 +44,11 @@ test.each([
     { phases: ["PostSync"], skip: false, deletePolicies: ["BeforeHookCreation"] },
   ],
 ])("hook of %j", (annotations, want) => {
-  expect(hookOf(object("Job", "j", annotations))).toEqual(want && { unsupported: [], ...want });
+  expect(hookOf(object("Job", "j", annotations))).toEqual(want && { partings: [], ...want });
 });
 test("hooks around deletion are named, because this version does not run them", () => {
-  expect(hookOf(object("Job", "j", { [HOOK]: "PreDelete" }))?.unsupported).toEqual(["PreDelete"]);
-  expect(hookOf(object("Job", "j", { "helm.sh/hook": "post-delete" }))?.unsupported).toEqual(["post-delete"]);
+  expect(hookOf(object("Job", "j", { [HOOK]: "PreDelete" }))?.partings).toEqual(["PreDelete"]);
+  expect(hookOf(object("Job", "j", { "helm.sh/hook": "post-delete" }))?.partings).toEqual(["PostDelete"]);
 });
 test("a hook that is to get a name of its own gets one for each run", () => {
   const nameless = { ...object("Job", ""), metadata: { generateName: "Migrate-" } } as unknown as KubeObject;

@@ -1,14 +1,6 @@
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { rankOf } from "../../kube/order.ts";
 import { META } from "./application.ts";
-
-/** Kinds in the order in which they are made; all others come after. */
-const KIND_ORDER = (
-  "Namespace NetworkPolicy ResourceQuota LimitRange PodSecurityPolicy PodDisruptionBudget ServiceAccount Secret SecretList ConfigMap StorageClass " +
-  "PersistentVolume PersistentVolumeClaim CustomResourceDefinition ClusterRole ClusterRoleList ClusterRoleBinding ClusterRoleBindingList Role RoleList " +
-  "RoleBinding RoleBindingList Service DaemonSet Pod ReplicationController ReplicaSet Deployment HorizontalPodAutoscaler StatefulSet Job CronJob " +
-  "IngressClass Ingress APIService"
-).split(" ");
-const RANK = new Map(KIND_ORDER.map((kind, index) => [kind, index - KIND_ORDER.length]));
 
 export type Phase = "PreSync" | "Sync" | "PostSync" | "SyncFail";
 export const PHASES: readonly Phase[] = ["PreSync", "Sync", "PostSync", "SyncFail"];
@@ -24,7 +16,7 @@ export function compareTasks(a: Ordered, b: Ordered): number {
   return (
     PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase) ||
     a.wave - b.wave ||
-    (RANK.get(a.object.kind) ?? 0) - (RANK.get(b.object.kind) ?? 0) ||
+    rankOf(a.object.kind) - rankOf(b.object.kind) ||
     (a.object.kind < b.object.kind ? -1 : a.object.kind > b.object.kind ? 1 : 0) ||
     (a.object.metadata.name < b.object.metadata.name ? -1 : a.object.metadata.name > b.object.metadata.name ? 1 : 0)
   );
@@ -39,10 +31,12 @@ export function waveOf(object: KubeObject): number {
   return 0;
 }
 
+export type Parting = "PreDelete" | "PostDelete";
+
 export interface Hook {
   phases: Phase[];
-  /** Named phases that this version does not run: those around the deletion of an application. */
-  unsupported: string[];
+  /** Around the deletion of the application. */
+  partings: Parting[];
   /** Only when the object is to be left alone altogether. */
   skip: boolean;
   deletePolicies: string[];
@@ -54,6 +48,7 @@ const HELM_HOOKS: Record<string, Phase> = {
   "post-install": "PostSync",
   "post-upgrade": "PostSync",
 };
+const HELM_PARTINGS: Record<string, Parting> = { "pre-delete": "PreDelete", "post-delete": "PostDelete" };
 const HELM_POLICIES: Record<string, string> = {
   "hook-succeeded": "HookSucceeded",
   "hook-failed": "HookFailed",
@@ -69,24 +64,23 @@ export function hookOf(object: KubeObject): Hook | undefined {
   const named = argo.length
     ? argo.filter((name): name is Phase => PHASES.includes(name as Phase))
     : helm.flatMap((name) => HELM_HOOKS[name] ?? []);
-  const unsupported = [
-    ...argo.filter((name) => /^(Pre|Post)Delete$/.test(name)),
-    ...(argo.length ? [] : helm.filter((name) => /^(pre|post)-delete$/.test(name))),
-  ];
+  const partings = argo.length
+    ? argo.filter((name): name is Parting => name === "PreDelete" || name === "PostDelete")
+    : helm.flatMap((name) => HELM_PARTINGS[name] ?? []);
   const policies = [
     ...csv(annotations?.[META.hookDelete]),
     ...csv(annotations?.[META.helmHookDelete]).flatMap((p) => HELM_POLICIES[p] ?? []),
   ];
   return {
     phases: [...new Set(named)],
-    unsupported,
+    partings: [...new Set(partings)],
     skip: argo.length === 1 && argo[0] === "Skip",
     deletePolicies: policies.length ? policies : ["BeforeHookCreation"],
   };
 }
 
 /** The name of a hook that has only `generateName`: another one for each run of an operation. */
-export function hookName(object: KubeObject, phase: Phase, revision: string, startedAt: string): string {
+export function hookName(object: KubeObject, phase: Phase | Parting, revision: string, startedAt: string): string {
   return `${object.metadata.generateName ?? ""}${revision.slice(0, 7)}-${phase}-${Math.floor(Date.parse(startedAt) / 1_000)}`.toLowerCase();
 }
 

@@ -20,7 +20,7 @@ function situation(automated: SyncPolicy["automated"] | undefined, more: Partial
     spec: { source, destination: {}, syncPolicy: { automated } },
     status: { operationState: last },
   } as Application;
-  return { app, status: "OutOfSync", outOfSync: [{}], revision: "r1", inventory: 4, prunable: 0, now: NOW, ...more };
+  return { app, status: "OutOfSync", outOfSync: [{}], revisions: ["r1"], inventory: 4, prunable: 0, now: NOW, ...more };
 }
 const all = { prune: true, selfHeal: true };
 const pruneOnly = [{ requiresPruning: true }];
@@ -42,7 +42,7 @@ const cases: [string, { given: Situation; want: object }][] = [
       want: { do: "refuse", condition: { type: "SyncError", message: "Failed last sync attempt to r1: because" } },
     },
   ],
-  ["another revision failed", { given: situation(all, { revision: "r2" }, state("Failed", 1_000)), want: { do: "sync", attempts: 0 } }],
+  ["another revision failed", { given: situation(all, { revisions: ["r2"] }, state("Failed", 1_000)), want: { do: "sync", attempts: 0 } }],
   ["drift without self-heal", { given: situation({ prune: true }, {}, state("Succeeded", 1_000)), want: { do: "nothing" } }],
   [
     "drift with self-heal, first time",

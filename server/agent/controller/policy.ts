@@ -1,13 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
+import { parseGoDuration } from "../../base/go-duration.ts";
 import {
   type Application,
   type ApplicationCondition,
+  deployedSources,
   type OperationState,
   type ResourceStatus,
   type Retry,
+  revisionsOf,
   type SyncStatusCode,
-  sourceOf,
+  sourcesOf,
 } from "./application.ts";
+
+/** Why an object was left alone by a sync that has succeeded. */
+export const KIND_UNSEEN = "KindUnseen";
 
 /** What automated sync decides to do now. */
 export type Decision =
@@ -20,8 +26,8 @@ export interface Situation {
   app: Application;
   status: SyncStatusCode;
   /** What a sync could change: objects out of sync, without those that belong to another application. */
-  outOfSync: readonly Pick<ResourceStatus, "requiresPruning">[];
-  revision: string;
+  outOfSync: readonly Partial<ResourceStatus>[];
+  revisions: string[];
   /** Objects of the inventory, and how many of them this revision no longer has. */
   inventory: number;
   prunable: number;
@@ -46,9 +52,14 @@ export function decide(s: Situation): Decision {
 
   // One attempt for each revision and source: what failed once would fail again.
   const last = app.status?.operationState;
-  const attempted = last?.syncResult?.revision === s.revision && isDeepStrictEqual(last.syncResult.source, sourceOf(app));
+  const revision = s.revisions.join(", ");
+  const attempted =
+    last?.syncResult !== undefined &&
+    isDeepStrictEqual(revisionsOf(last.syncResult), s.revisions) &&
+    isDeepStrictEqual(deployedSources(last.syncResult), sourcesOf(app)) &&
+    !wasLeft(last, changed);
   if (attempted && (last.phase === "Failed" || last.phase === "Error")) {
-    return refuse("SyncError", firstReason(last) ?? "SyncFailed", `Failed last sync attempt to ${s.revision}: ${last.message ?? ""}`);
+    return refuse("SyncError", firstReason(last) ?? "SyncFailed", `Failed last sync attempt to ${revision}: ${last.message ?? ""}`);
   }
   let attempts = 0;
   if (attempted) {
@@ -64,17 +75,29 @@ export function decide(s: Situation): Decision {
   // Nothing is deleted on a suspicion.
   if (automated.prune && s.prunable > 0) {
     if (s.prunable >= s.inventory && changed.every((r) => r.requiresPruning) && !automated.allowEmpty) {
-      return refuse("SyncError", "PruneWouldEmpty", `Skipping sync attempt to ${s.revision}: auto-sync will wipe out all resources`);
+      return refuse("SyncError", "PruneWouldEmpty", `Skipping sync attempt to ${revision}: auto-sync will wipe out all resources`);
     }
     if (s.prunable >= SHRINK_MINIMUM && s.prunable * 2 > s.inventory && !automated.allowEmpty) {
       return refuse(
         "SyncError",
         "PruneNeedsConsent",
-        `Skipping sync attempt to ${s.revision}: it would prune ${s.prunable} of ${s.inventory} resources; sync with prune by hand to agree, or set automated.allowEmpty`,
+        `Skipping sync attempt to ${revision}: it would prune ${s.prunable} of ${s.inventory} resources; sync with prune by hand to agree, or set automated.allowEmpty`,
       );
     }
   }
   return { do: "sync", attempts, onlyOutOfSync: attempted };
+}
+
+/** Whether what differs now is what the last sync could not see. */
+function wasLeft(last: OperationState, changed: Situation["outOfSync"]): boolean {
+  const id = ({
+    group = "",
+    kind = "",
+    namespace = "",
+    name = "",
+  }: Pick<Partial<ResourceStatus>, "group" | "kind" | "namespace" | "name">) => `${group}/${kind}/${namespace}/${name}`;
+  const left = last.syncResult?.resources?.filter(({ reason }) => reason === KIND_UNSEEN).map(id);
+  return Boolean(left?.length) && changed.some((row) => left!.includes(id(row)));
 }
 
 export const isOpen = (state: OperationState | undefined): boolean => state?.phase === "Running" || state?.phase === "Terminating";
@@ -90,9 +113,22 @@ function refuse(type: string, reason: string, message: string): Decision {
 /** When attempt number `count` (from 1) may start after a failure; undefined when there are no more. */
 export function retryDelay(retry: Retry | undefined, count: number): number | undefined {
   if (!retry?.limit || (retry.limit > 0 && count > retry.limit)) return undefined;
-  const { duration = "5s", factor = 2, maxDuration = "3m" } = retry.backoff ?? {};
-  return Math.min(milliseconds(maxDuration, 180_000), milliseconds(duration, 5_000) * factor ** (count - 1));
+  const wait = retryWait(retry, count - 1);
+  return typeof wait === "number" ? wait : undefined;
 }
+
+/** Milliseconds before the next attempt after `count` retries; a text is what is wrong with the back-off. A maximum of 0 is none. */
+export function retryWait(retry: Retry | undefined, count: number): number | string {
+  const { duration = "5s", factor = 2, maxDuration = "3m" } = retry?.backoff ?? {};
+  const [first, most] = [seconds(duration), seconds(maxDuration)];
+  if (first === undefined) return `unable to parse ${duration} as a duration`;
+  if (most === undefined) return `unable to parse ${maxDuration} as a duration`;
+  const wait = first * factor ** count;
+  return most > 0 ? Math.min(most, wait) : wait;
+}
+
+const seconds = (text: string | number): number | undefined =>
+  /^\d+$/.test(String(text)) ? Number(text) * 1_000 : parseGoDuration(String(text));
 
 /** `1h30m`, `500ms`; a bare number is seconds. */
 export function milliseconds(text: string | number, otherwise: number): number {

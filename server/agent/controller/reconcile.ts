@@ -1,25 +1,33 @@
-import { isDeepStrictEqual } from "node:util";
 import { digest } from "../../base/canonical.ts";
 import type { Failure, Outcome } from "../../base/outcome.ts";
 import { done } from "../../base/outcome.ts";
-import type { Freshness, Source } from "../repo/types.ts";
-import { type Application, type HistoryEntry, META, type Operation, type OperationState, sourceOf } from "./application.ts";
+import type { Freshness } from "../repo/types.ts";
+import { type Application, deployedOf, META, sourcesOf } from "./application.ts";
 import { Verdicts } from "./compare.ts";
 import { type Deps, type Memory, type Next, newMemory, type Wanted } from "./deps.ts";
 import type { Destination } from "./destination.ts";
+import { finalizersFor } from "./farewell.ts";
 import { finalize } from "./finalize.ts";
-import { normalise } from "./normalise.ts";
-import { type Observed, observe, watchKinds } from "./observe.ts";
-import { decide, firstReason, isOpen, retryDelay } from "./policy.ts";
+import { demandsOf } from "./integrity.ts";
+import { isBlind, type Observed, observe, watchKinds } from "./observe.ts";
+import { byItself, history, operationToRun, retry, retryAt, targetsOf } from "./operation.ts";
+import { findOrphans } from "./orphans.ts";
+import { firstReason, isOpen } from "./policy.ts";
+import { place, projectOf } from "./projects.ts";
+import { render, toTargets } from "./render.ts";
 import type { Report } from "./report.ts";
 import { advance } from "./sync.ts";
 import { validate } from "./validate.ts";
+import { heldBack } from "./windows.ts";
 
-// Git is asked again after two to three minutes; the spread keeps applications from asking all at once.
+// What was refused is looked at again after two to three minutes; the spread keeps applications from asking all at once.
 const REFRESH_MS = 120_000;
 const JITTER_MS = 60_000;
+// The repositories are asked by the controller, once for all applications. One that was left out for so long asks by itself.
+const FORGOTTEN_MS = 300_000;
 // While Git cannot be asked, the last answer stands this long.
 const GRACE_MS = 180_000;
+const UNSEEN_MS = 30_000;
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 
 /** One look at one application, from its specification to its status. */
@@ -36,18 +44,30 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   report.set(echo(app));
   const invalid = validate(app);
   if (invalid) return unknown(report, "InvalidSpecError", invalid);
-  const destination = await deps.destinations.find(app);
+  const destination = await place(deps, app);
   if (destination.kind !== "done") return unknown(report, "InvalidSpecError", destination);
 
   // What does Git say?
   const freshness = freshnessOf(deps, app, memory);
-  report.begin("Fetching", `fetching ${sourceOf(app)!.repoURL}`);
+  report.begin(
+    "Fetching",
+    `fetching ${sourcesOf(app)
+      .map(({ repoURL }) => repoURL)
+      .join(", ")}`,
+  );
   const wanted = await ask(deps, app, destination.value, memory, freshness, report);
   if (wanted.kind !== "done") {
     const next = await unknown(report, "ComparisonError", wanted, true);
     return next ?? untilRefresh(deps, app, memory);
   }
-  const { normalised, revision, sourceType } = wanted.value;
+  const { normalised, revisions, sourceTypes } = wanted.value;
+  const finalizers = finalizersFor(app, normalised.targets);
+  if (finalizers) {
+    const patch = { metadata: { finalizers, resourceVersion: app.metadata.resourceVersion } };
+    const written = await deps.store.patch(name, patch, true);
+    if (written.kind !== "done") return { afterMs: 500 };
+  }
+  const short = revisions.map((revision) => revision.slice(0, 7)).join(", ");
   for (const { name: what, times } of normalised.repeated) {
     report.condition(
       "RepeatedResourceWarning",
@@ -56,26 +76,49 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     );
   }
 
+  for (const what of normalised.excluded ?? [])
+    report.condition("ExcludedResourceWarning", "Excluded", `Resource ${what} is excluded in the settings`);
+
+  const project = deps.projects.find(projectOf(app));
+  const watched = project.kind === "done" && project.value.orphanedResources ? project.value : undefined;
+  if (!watched) memory.orphans = undefined;
+  else if (freshness !== "cached" || !memory.orphans || deps.now() - memory.orphansAt >= REFRESH_MS) {
+    memory.orphans = await findOrphans(destination.value, watched, app, (other) => deps.store.get(other) !== undefined);
+    memory.orphansAt = deps.now();
+  }
+  if (memory.orphans?.length && watched?.orphanedResources?.warn !== false)
+    report.condition(
+      "OrphanedResourceWarning",
+      "OrphanedResources",
+      `Application has ${memory.orphans.length} orphaned resources: ${memory.orphans.slice(0, 10).join(", ")}${memory.orphans.length > 10 ? ", …" : ""}`,
+    );
+
   // What is there?
-  report.begin("Comparing", `comparing ${normalised.targets.length} objects of ${revision.slice(0, 7)}`);
+  report.begin("Comparing", `comparing ${normalised.targets.length} objects of ${short}`);
   if (freshness !== "cached") memory.unlabelled.clear();
-  const ignoring = digest(app.spec.ignoreDifferences ?? []);
+  const ignoring = digest([app.spec.ignoreDifferences ?? [], deps.settings.revision]);
   if (memory.ignoring !== ignoring) Object.assign(memory, { ignoring, verdicts: new Verdicts() });
   const unseen = await watchKinds(destination.value, app, normalised.targets);
   let seen = await observe(app, normalised.targets, destination.value, memory, unseen, report);
 
   // Does something have to be done about the difference?
   let next: Next | undefined;
-  let state = await operationToRun(deps, app, wanted.value, seen, report, now, (afterMs) => (next = { afterMs }));
-  if (state) {
+  let state = await operationToRun(deps, app, destination.value, wanted.value, seen, report, now, (afterMs) => (next = { afterMs }));
+  // A window that has closed stops what has begun at the next step; what was to begin waits as it is.
+  const away = isBlind(normalised.targets, unseen);
+  const blind = away && { message: `waiting until its objects can be seen: ${away.message}`, afterMs: UNSEEN_MS };
+  const held = state?.phase === "Running" ? (blind ?? heldBack(deps, app, destination.value, byItself(state), state)) : undefined;
+  if (state && held) {
+    next = { afterMs: held.afterMs };
+    report.set({ operationState: { ...state, message: held.message } });
+  } else if (state) {
     report.set({ operationState: state });
-    report.begin("Syncing", `syncing to ${revision.slice(0, 7)}`);
+    report.begin("Syncing", `syncing to ${short}`);
     const targets = await targetsOf(deps, app, state, destination.value, wanted.value);
     if (targets.kind !== "done") {
       state = { ...state, phase: targets.kind === "stop" ? "Failed" : "Error", message: targets.message, finishedAt: now() };
     } else {
-      // Nothing is deleted while some kind cannot be seen.
-      const prune = state.operation.sync?.prune === true && unseen.size === 0;
+      const prune = state.operation.sync?.prune === true;
       const dry = state.operation.sync?.dryRun === true;
       if (dry) state = { ...state, phase: "Succeeded", message: "successfully compared (dry run)", finishedAt: now() };
       else
@@ -86,6 +129,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
           destination: destination.value,
           verdicts: memory.verdicts,
           prune,
+          unseen,
           now,
         });
     }
@@ -103,20 +147,23 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   }
 
   // Tell.
-  releaseClaims(destination.value, name, normalised.targets);
-  memory.verdicts.keepOnly(new Set(normalised.targets.map((target) => target.key)));
+  const keys = new Set(normalised.targets.map((target) => target.key));
+  destination.value.claims.release(name, (key) => keys.has(key));
+  memory.verdicts.keepOnly(keys);
   report.set({
-    sync: { status: seen.status, comparedTo: { source: sourceOf(app), destination: app.spec.destination }, revision },
+    sync: comparedSync(app, seen.status, revisions),
     health: healthWithTime(app, seen.health, now),
     resources: seen.resources,
-    sourceType,
+    ...(app.spec.sources?.length ? { sourceTypes } : { sourceType: sourceTypes[0] }),
     summary: seen.images.length ? { images: seen.images } : {},
     controllerNamespace: deps.namespace,
   });
   const written = await report.end({ refreshed: freshness !== "cached", operationTaken: state !== undefined });
   if (written.kind !== "done") return { afterMs: 500 };
+  // A watch tells when its kind can be seen again; a group whose server does not answer has none.
+  if (unseen.size && !(next && next.afterMs < UNSEEN_MS)) next = { afterMs: UNSEEN_MS };
   const refresh = untilRefresh(deps, app, memory);
-  return next && next.afterMs < refresh.afterMs ? next : refresh;
+  return next && (!refresh || next.afterMs < refresh.afterMs) ? next : refresh;
 }
 
 /** The memory of an application, new when it has none. */
@@ -130,14 +177,31 @@ function remember(deps: Deps, name: string): Memory {
 }
 
 function freshnessOf(deps: Deps, app: Application, memory: Memory): Freshness {
-  const asked = app.metadata.annotations?.[META.refresh];
-  if (asked === "hard") return "hard";
-  if (asked !== undefined) return "normal";
-  if (!memory.wanted || memory.wanted.sourceDigest !== sourceDigest(app)) return "normal";
-  return deps.now() - memory.askedAt > REFRESH_MS + jitter(app.metadata.name) ? "normal" : "cached";
+  const refresh = app.metadata.annotations?.[META.refresh];
+  if (refresh === "hard") return "hard";
+  if (refresh !== undefined) return "normal";
+  const attempt = app.status?.operationState;
+  if (attempt && isOpen(attempt) && attempt.operation.retry?.refresh && (retryAt(attempt) ?? Number.POSITIVE_INFINITY) <= deps.now())
+    return "normal";
+  const asked = sourceDigest(deps, app);
+  if (!memory.wanted || memory.wanted.sourceDigest !== asked || (memory.failure && !stands(deps, app, memory, asked))) return "normal";
+  return deps.now() - memory.askedAt > FORGOTTEN_MS ? "normal" : "cached";
 }
 
-const sourceDigest = (app: Application): string => digest([sourceOf(app), app.spec.destination]);
+/** Of what is rendered and where it goes; looked up many times for one object, which never changes. */
+export function sourceDigest(deps: Deps, app: Application): string {
+  let known = digests.get(app.spec);
+  if (known === undefined) {
+    known = digest([sourcesOf(app), app.spec.destination]);
+    digests.set(app.spec, known);
+  }
+  // Under another policy, or with other keys, what was fetched is judged anew.
+  const demands = demandsOf(deps, app);
+  const account = app.metadata.annotations?.[META.helmLookup];
+  return demands === undefined && account === undefined ? known : digest([known, demands ?? null, account ?? null]);
+}
+
+const digests = new WeakMap<object, string>();
 
 // The same application always gets the same share, so that restarts keep the spread.
 const jitter = (name: string): number => Number.parseInt(digest(name).slice(0, 6), 16) % JITTER_MS;
@@ -148,21 +212,26 @@ async function ask(
   app: Application,
   destination: Destination,
   memory: Memory,
-  freshness: Freshness,
+  wished: Freshness,
   report: Report,
 ): Promise<Outcome<Wanted>> {
-  const asked = sourceDigest(app);
+  const asked = sourceDigest(deps, app);
   const wanted = memory.wanted?.sourceDigest === asked && memory.wanted.destination === destination.id ? memory.wanted : undefined;
   // A kind that was missing may have come meanwhile; that only a new look at the cluster can tell.
   const complete = wanted?.normalised.targets.every((target) => !target.problem) ?? false;
-  if (!stands(deps, app, memory, asked)) {
-    if (freshness === "cached" && wanted && complete) return done(wanted);
-    const rendered = await render(deps, app, sourceOf(app)!, destination, freshness, complete ? wanted?.key : undefined);
+  const { found, refreshAt = Number.POSITIVE_INFINITY } = memory;
+  Object.assign(memory, { found: undefined, refreshAt: undefined });
+  // A look at the repository that began after the request has answered it.
+  const freshness = wished === "normal" && memory.surveyedAt >= refreshAt ? "cached" : wished;
+  if (found || !stands(deps, app, memory, asked)) {
+    if (freshness === "cached" && wanted && complete && !found) return done(wanted);
+    const known = { key: complete ? wanted?.key : undefined, revisions: freshness === "cached" ? found : undefined };
+    const rendered = await render(deps, app, sourcesOf(app), destination, freshness, known);
     memory.askedAt = deps.now();
     if (rendered.kind === "done") {
-      const { key, revision, sourceType, objects } = rendered.value;
+      const { key, revisions, sourceTypes, objects } = rendered.value;
       const normalised = objects ? await toTargets(app, destination, objects) : wanted!.normalised;
-      memory.wanted = { sourceDigest: asked, key, revision, sourceType, destination: destination.id, normalised };
+      memory.wanted = { sourceDigest: asked, key, revisions, sourceTypes, destination: destination.id, normalised };
       memory.failure = undefined;
       return done(memory.wanted);
     }
@@ -187,118 +256,10 @@ function retryMs(app: Application, { failure, times }: NonNullable<Memory["failu
   return failure.kind === "stop" ? REFRESH_MS + jitter(app.metadata.name) : RETRY_MS[Math.min(times, RETRY_MS.length) - 1]!;
 }
 
-async function render(deps: Deps, app: Application, source: Source, destination: Destination, freshness: Freshness, known?: string) {
-  if (destination.version === undefined) {
-    const version = await destination.client.json<{ gitVersion: string }>("GET", "/version");
-    if (version.kind === "done") destination.version = version.value.gitVersion;
-  }
-  return deps.repo.render({
-    app: { name: app.metadata.name, namespace: deps.namespace, project: app.spec.project || "default" },
-    namespace: app.spec.destination.namespace ?? "",
-    source,
-    repo: deps.repositories.find(source.repoURL),
-    freshness,
-    kubeVersion: destination.version,
-    known,
-  });
-}
-
-const toTargets = (app: Application, { client }: Destination, objects: Parameters<typeof normalise>[0]) =>
-  normalise(objects, app.metadata.name, app.spec.destination.namespace ?? "", (group, version, kind) =>
-    client.discovery.find(group, version, kind),
-  );
-
-/** The operation that runs now: one that has begun, one that was asked for, or one that the policy begins. */
-async function operationToRun(
-  deps: Deps,
-  app: Application,
-  wanted: Wanted,
-  seen: Observed,
-  report: Report,
-  now: () => string,
-  wait: (ms: number) => void,
-): Promise<OperationState | undefined> {
-  const running = app.status?.operationState;
-  if (isOpen(running)) {
-    const due = retryAt(running!);
-    if (due === undefined || running!.phase === "Terminating") return running;
-    if (due > deps.now()) {
-      wait(due - deps.now());
-      report.condition("SyncError", firstReason(running!) ?? "SyncFailed", running!.message ?? "the sync failed");
-      return undefined;
-    }
-    return begin(running!.operation, wanted, app, now(), (running!.retryCount ?? 0) + 1);
-  }
-  if (app.operation) return begin(app.operation, wanted, app, now());
-  const { status, outOfSync, prunable, inventory } = seen;
-  const decision = decide({ app, status, outOfSync, revision: wanted.revision, prunable: prunable.length, inventory, now: deps.now() });
-  if (decision.do === "wait") wait(decision.afterMs);
-  if (decision.do === "refuse") report.condition(decision.condition.type, decision.condition.reason, decision.condition.message);
-  if (decision.do !== "sync") return undefined;
-  const operation: Operation = {
-    sync: { revision: wanted.revision, prune: app.spec.syncPolicy?.automated?.prune === true },
-    initiatedBy: { automated: true },
-    retry: app.spec.syncPolicy?.retry ?? { limit: 5 },
-  };
-  if (decision.attempts) operation.sync!.autoHealAttemptsCount = decision.attempts;
-  if (decision.onlyOutOfSync) {
-    operation.sync!.resources = outOfSync.map(({ group = "", kind, name, namespace = "" }) => ({ group, kind, name, namespace }));
-  }
-  return begin(operation, wanted, app, now());
-}
-
-function begin(operation: Operation, wanted: Wanted, app: Application, startedAt: string, retryCount?: number): OperationState {
-  const revision = operation.sync?.revision ?? wanted.revision;
-  const source = operation.sync?.source ?? sourceOf(app);
-  const state: OperationState = { operation, phase: "Running", startedAt, syncResult: { revision, source } };
-  return retryCount ? { ...state, retryCount } : state;
-}
-
-/** The objects of the operation's own revision, when it is not the one that was compared. */
-async function targetsOf(deps: Deps, app: Application, state: OperationState, destination: Destination, wanted: Wanted) {
-  const { revision, source } = state.syncResult!;
-  const own = sourceOf(app)!;
-  if ((revision === wanted.revision || revision === own.targetRevision) && isDeepStrictEqual(source, own)) {
-    state.syncResult!.revision = wanted.revision;
-    return done(wanted.normalised.targets);
-  }
-  const rendered = await render(deps, app, { ...(source ?? own), targetRevision: revision }, destination, "cached");
-  if (rendered.kind !== "done") return rendered;
-  state.syncResult!.revision = rendered.value.revision;
-  return done((await toTargets(app, destination, rendered.value.objects!)).targets);
-}
-
-const RETRYING = /Retrying attempt #\d+ at (\S+)\.$/;
-
-/** A failed attempt that has retries left stays `Running` until the time it names. */
-function retry(state: OperationState, now: number): { state: OperationState; afterMs: number } | undefined {
-  if (state.phase !== "Failed" || state.message === "Operation terminated") return undefined;
-  const count = (state.retryCount ?? 0) + 1;
-  const afterMs = retryDelay(state.operation.retry, count);
-  if (afterMs === undefined) return undefined;
-  const at = new Date(now + afterMs).toISOString();
-  return { afterMs, state: { ...state, phase: "Running", message: `${state.message}. Retrying attempt #${count} at ${at}.` } };
-}
-
-function retryAt(state: OperationState): number | undefined {
-  const at = state.finishedAt ? RETRYING.exec(state.message ?? "")?.[1] : undefined;
-  return at ? Date.parse(at) : undefined;
-}
-
-/** Full syncs that succeeded, oldest first. */
-function history(app: Application, state: OperationState, old: HistoryEntry[] | undefined) {
-  const entries = old ?? [];
-  const limit = app.spec.revisionHistoryLimit ?? 10;
-  if (state.phase !== "Succeeded" || state.operation.sync?.dryRun || state.operation.sync?.resources?.length) return entries;
-  const entry = {
-    id: (entries.at(-1)?.id ?? -1) + 1,
-    revision: state.syncResult!.revision,
-    source: state.syncResult!.source!,
-    deployedAt: state.finishedAt!,
-    deployStartedAt: state.startedAt,
-    initiatedBy: state.operation.initiatedBy,
-  };
-  return limit > 0 ? [...entries, entry].slice(-limit) : [];
+function comparedSync(app: Application, status: Observed["status"], revisions: string[]) {
+  const { source, sources, ...at } = deployedOf(app, sourcesOf(app), revisions);
+  const { destination } = app.spec;
+  return { status, comparedTo: sources ? { sources, destination } : { source, destination }, ...at };
 }
 
 /** The service's generation of the specification that was looked at. */
@@ -322,12 +283,10 @@ async function unknown(report: Report, type: string, failure: Failure, refreshed
   return failure.kind === "later" ? { afterMs: failure.afterMs } : undefined;
 }
 
-function releaseClaims({ claims }: Destination, app: string, targets: Wanted["normalised"]["targets"]): void {
-  const wanted = new Set(targets.map((target) => target.key));
-  for (const [key, owner] of claims) if (owner === app && !wanted.has(key)) claims.delete(key);
-}
-
-function untilRefresh(deps: Deps, app: Application, memory: Memory): Next {
-  const interval = memory.failure ? retryMs(app, memory.failure) : REFRESH_MS + jitter(app.metadata.name);
-  return { afterMs: Math.max(100, memory.askedAt + interval - deps.now()) };
+/** When an application looks again by itself: after a failure, and where the cluster is asked for what belongs to nobody. */
+function untilRefresh(deps: Deps, app: Application, memory: Memory): Next | undefined {
+  const { failure, orphans, askedAt, orphansAt } = memory;
+  if (!failure && !orphans) return undefined;
+  const at = failure ? askedAt + retryMs(app, failure) : orphansAt + REFRESH_MS + jitter(app.metadata.name);
+  return { afterMs: Math.max(100, at - deps.now()) };
 }

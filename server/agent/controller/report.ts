@@ -1,11 +1,11 @@
-import { canonical } from "../../base/canonical.ts";
 import { done, type Outcome } from "../../base/outcome.ts";
-import { KUBE } from "../kube/errors.ts";
+import { same } from "../../base/same.ts";
+import { KUBE } from "../../kube/errors.ts";
 import { type Application, type ApplicationCondition, type ApplicationStatus, META } from "./application.ts";
 import type { Deps } from "./deps.ts";
 
-// A step that ends sooner is not worth a write: the next one would come at once.
-const ANNOUNCE_AFTER_MS = 1_000;
+// A step that ends sooner is not worth a write: the next one would come at once. In a storm of creations each takes a second or two.
+const ANNOUNCE_AFTER_MS = 3_000;
 
 /**
  * What one reconciliation tells about itself. Steps are announced before they begin; an announcement is written when the step takes long
@@ -58,11 +58,11 @@ export class Report {
     clearTimeout(this.#timer);
     await this.#writing;
     let app = this.#deps.store.get(this.#name);
-    const asked = { operation: canonical(app?.operation), refresh: app?.metadata.annotations?.[META.refresh] };
+    const asked = { operation: app?.operation, refresh: app?.metadata.annotations?.[META.refresh] };
     for (let tries = 0; ; tries++) {
       if (!app) return done(undefined);
       // Only the request that was carried out is taken away: one that came meanwhile stays for the next look.
-      const taken = options.operationTaken && app.operation !== undefined && canonical(app.operation) === asked.operation;
+      const taken = options.operationTaken && app.operation !== undefined && same(app.operation, asked.operation);
       const refresh = app.metadata.annotations?.[META.refresh];
       const refreshed = options.refreshed && refresh !== undefined && refresh === asked.refresh;
       const patch = this.#patch(app, options.refreshed === true, { taken: taken === true, refreshed: refreshed === true });
@@ -119,7 +119,7 @@ export class Report {
       const empty = value === undefined || (Array.isArray(value) && value.length === 0);
       if (empty) {
         if (old[field] !== undefined) patch[field] = null;
-      } else if (canonical(value) !== canonical(old[field])) {
+      } else if (!same(value, old[field])) {
         patch[field] = replaceable(value, old[field]);
       }
     }

@@ -1,14 +1,15 @@
-import { digest } from "../../base/canonical.ts";
-import type { Outcome } from "../../base/outcome.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { RESOURCES } from "../kube/path.ts";
+import { done, type Outcome } from "../../base/outcome.ts";
+import { same } from "../../base/same.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { RESOURCES } from "../../kube/path.ts";
 import type { Application } from "./application.ts";
+import { sane } from "./sane.ts";
 
 /** The Applications of our namespace as last seen or written, so that nobody reacts to what this program wrote itself. */
 export class Store {
   readonly #client: KubeClient;
   readonly #namespace: string;
-  readonly #apps = new Map<string, { app: Application; inputs: string }>();
+  readonly #apps = new Map<string, { app: Application; inputs: unknown }>();
 
   constructor(client: KubeClient, namespace: string) {
     this.#client = client;
@@ -24,12 +25,13 @@ export class Store {
   }
 
   /** Takes an event; true when it changes what a reconciliation depends on, and not only what one wrote. */
-  seen(app: Application): boolean {
+  seen(given: Application): boolean {
+    const app = sane(given);
     const old = this.#apps.get(app.metadata.name);
     if (old && old.app.metadata.uid === app.metadata.uid && !isNewer(app, old.app)) return false;
     const inputs = inputsOf(app);
     this.#apps.set(app.metadata.name, { app, inputs });
-    return old?.inputs !== inputs;
+    return !old || !same(old.inputs, inputs);
   }
 
   gone(name: string): void {
@@ -45,7 +47,7 @@ export class Store {
     if (written.kind !== "done") return written;
     const changed = this.seen(written.value);
     if (changed && !own) this.onForeignChange(name);
-    return written;
+    return done(sane(written.value));
   }
 
   /** Reads an application anew, after somebody else's write came between. */
@@ -53,18 +55,18 @@ export class Store {
     const read = (await this.#client.get(RESOURCES.application, this.#namespace, name)) as Outcome<Application>;
     if (read.kind !== "done") return undefined;
     if (this.seen(read.value)) this.onForeignChange(name);
-    return read.value;
+    return sane(read.value);
   }
 
   /** Set by the controller: the answer to a write showed somebody else's change. */
   onForeignChange: (name: string) => void = () => {};
 }
 
-function inputsOf(app: Application): string {
+function inputsOf(app: Application): unknown {
   const { annotations, labels, finalizers, deletionTimestamp } = app.metadata;
   // Terminating an operation is written into the status by whoever wants it.
   const terminating = app.status?.operationState?.phase === "Terminating";
-  return digest({ spec: app.spec, operation: app.operation, annotations, labels, finalizers, deletionTimestamp, terminating });
+  return { spec: app.spec, operation: app.operation, annotations, labels, finalizers, deletionTimestamp, terminating };
 }
 
 function isNewer(a: Application, b: Application): boolean {

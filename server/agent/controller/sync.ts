@@ -1,15 +1,19 @@
 import type { Failure, Outcome } from "../../base/outcome.ts";
-import { KUBE } from "../kube/errors.ts";
-import { describe, gvkOf, type KubeObject } from "../kube/object.ts";
-import type { Application, OperationPhase, OperationState, ResourceResult } from "./application.ts";
+import { KUBE } from "../../kube/errors.ts";
+import type { HealthStatus } from "../../kube/health/health.ts";
+import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
+import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "./application.ts";
 import { applyTarget, ensureNamespace, otherOwner } from "./apply.ts";
 import type { Verdicts } from "./compare.ts";
+import { confirmed } from "./confirm.ts";
 import type { Destination } from "./destination.ts";
-import { healthOf } from "./health/health.ts";
 import type { Target } from "./normalise.ts";
 import { syncOption } from "./order.ts";
+import { inParallel } from "./parallel.ts";
+import { KIND_UNSEEN } from "./policy.ts";
+import { belongs } from "./projects.ts";
 import { broughtKinds, groupTasks, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
-import { appLabel, ownerOf } from "./tracking.ts";
+import { appLabel } from "./tracking.ts";
 
 export interface SyncInput {
   app: Application;
@@ -19,11 +23,10 @@ export interface SyncInput {
   verdicts: Verdicts;
   /** Whether the operation may prune: its own flag, or the automated policy. */
   prune: boolean;
+  /** Kinds that cannot be seen: their objects are left alone. */
+  unseen: ReadonlyMap<string, Failure>;
   now(): string;
 }
-
-// The API server of a small cluster gains nothing from more requests of one application at once than it has connections.
-const PARALLEL = 16;
 
 /**
  * One step of an operation. It does all that can be done without waiting and gives the state to be written; while `phase` is
@@ -35,10 +38,12 @@ const PARALLEL = 16;
 export async function advance(input: SyncInput): Promise<OperationState> {
   const { app, state, destination } = input;
   const run = new Run(input);
-  if (state.phase === "Terminating") return run.finish("Failed", "Operation terminated");
+  if (state.phase === "Terminating") return run.terminate();
 
   const invalid = run.validate();
   if (invalid) return run.finish("Failed", invalid);
+  const asking = run.unconfirmed();
+  if (asking) return run.running(asking);
   const options = app.spec.syncPolicy?.syncOptions ?? [];
   const namespace = app.spec.destination.namespace;
   if (options.includes("CreateNamespace=true") && namespace && !input.targets.some((t) => t.key === `/Namespace//${namespace}`)) {
@@ -50,12 +55,15 @@ export async function advance(input: SyncInput): Promise<OperationState> {
   for (const [index, group] of main.entries()) {
     await run.group(group);
     if (run.failed(group)) return run.fail();
-    const waiting = run.waiting(group, index < main.length - 1);
+    const waiting = await run.waiting(group, index < main.length - 1);
     if (run.failed(group)) return run.fail();
     if (waiting) return run.running(waiting);
   }
   await run.cleanHooks(true);
-  return run.finish("Succeeded", run.tasks.length ? "successfully synced (all tasks run)" : "successfully synced (no more tasks)");
+  return run.finish(
+    "Succeeded",
+    run.left() ?? (run.tasks.length ? "successfully synced (all tasks run)" : "successfully synced (no more tasks)"),
+  );
 }
 
 class Run {
@@ -68,7 +76,8 @@ class Run {
     this.#input = input;
     const { app, state, targets, destination } = input;
     const label = appLabel(app.metadata.name);
-    const extra = prunable(destination.live.ofApp(label), targets, (object) => ownerOf(object) === app.metadata.name);
+    const ours = belongs(app, destination);
+    const extra = prunable(destination.live.ofApp(label), targets, ours);
     this.#options = [...(state.operation.sync?.syncOptions ?? []), ...(app.spec.syncPolicy?.syncOptions ?? [])];
     this.tasks = planTasks(
       app,
@@ -101,8 +110,15 @@ class Run {
         this.#record(task, { status: "SyncFailed", reason: "NamespaceNotManaged", message: outside });
         bad.push(task);
       }
+      const refused = target && destination.refuse?.(task.object, target.resource);
+      if (refused) {
+        this.#record(task, { status: "SyncFailed", reason: "NotPermitted", message: refused });
+        bad.push(task);
+        continue;
+      }
       if (!target?.problem) continue;
       const { group, kind } = gvkOf(task.object);
+      if (this.#input.unseen.has(`${group}/${kind}`)) continue;
       if (brought.has(`${group}/${kind}`) || syncOption("SkipDryRunOnMissingResource", task.object, this.#options) === "true") continue;
       this.#record(task, {
         status: "SyncFailed",
@@ -119,8 +135,19 @@ class Run {
     return undefined;
   }
 
+  /** What may only be pruned when a person has agreed since the operation began: until then nothing runs. */
+  unconfirmed(): string | undefined {
+    const { app, prune, state } = this.#input;
+    if (!prune || confirmed(app, state.startedAt)) return undefined;
+    const asking = this.tasks.filter((task) => task.prune && syncOption("Prune", task.object, this.#options) === "confirm");
+    const [first] = asking.map(({ object }) => `${gvkOf(object).group}/${object.kind}/${object.metadata.name}`);
+    if (!first) return undefined;
+    return `waiting for pruning confirmation of ${first}${asking.length > 1 ? ` and ${asking.length - 1} more resources` : ""}`;
+  }
+
   /** Runs what of a group has not run yet. */
   async group(group: readonly Task[]): Promise<void> {
+    for (const task of group) this.#leave(task);
     const open = group.filter((task) => !this.#results.has(task.id));
     await inParallel(
       open.filter((task) => task.prune),
@@ -138,6 +165,13 @@ class Run {
     }
   }
 
+  /** An object of a kind that cannot be seen waits for a later sync; a hook is waited for, because what follows needs it. */
+  #leave(task: Task): void {
+    const { group, kind } = gvkOf(task.object);
+    const failure = task.hook || this.#results.has(task.id) ? undefined : this.#input.unseen.get(`${group}/${kind}`);
+    if (failure) this.#record(task, { reason: KIND_UNSEEN, message: `left alone: ${group}/${kind} cannot be seen: ${failure.message}` });
+  }
+
   failed(group: readonly Task[]): boolean {
     return group.some((task) => {
       const result = this.#results.get(task.id);
@@ -146,7 +180,9 @@ class Run {
   }
 
   /** What a group still waits for; hooks always count, other objects only when something follows them. */
-  waiting(group: readonly Task[], more: boolean): string | undefined {
+  async waiting(group: readonly Task[], more: boolean): Promise<string | undefined> {
+    const { judge } = this.#input.destination.settings;
+    await judge.prepare([group.map((task) => this.#live(task))]);
     const open: Task[] = [];
     for (const task of group) {
       const result = this.#results.get(task.id);
@@ -157,13 +193,13 @@ class Run {
       const live = this.#live(task);
       if (task.hook) {
         if (result.hookPhase !== "Running") continue;
-        result.hookPhase = hookPhase(live);
+        result.hookPhase = hookPhase(live && (judge.of(live)?.status ?? "Healthy"));
         if (result.hookPhase === "Running") open.push(task);
-        else result.message = (live && healthOf(live)?.message) ?? result.message;
+        else result.message = (live && judge.of(live)?.message) ?? result.message;
       } else if (more && task.prune) {
         if (live && result.status === "Pruned") open.push(task);
       } else if (more && result.status === "Synced") {
-        const health = live && healthOf(live);
+        const health = live && judge.of(live);
         if (!live)
           Object.assign(result, {
             status: "SyncFailed",
@@ -185,7 +221,7 @@ class Run {
   async fail(): Promise<OperationState> {
     const hooks = this.tasks.filter((task) => task.phase === "SyncFail");
     await this.group(hooks);
-    const waiting = this.waiting(hooks, false);
+    const waiting = await this.waiting(hooks, false);
     if (waiting) return this.running(waiting);
     await this.cleanHooks(false);
     const reasons = [...this.#results.values()].filter((r) => r.status === "SyncFailed" || r.hookPhase === "Failed").map((r) => r.message);
@@ -203,6 +239,22 @@ class Run {
         if (live) await this.#delete(task, live);
       },
     );
+  }
+
+  /** A hook that runs would do so for nobody: it ends with its operation. */
+  async terminate(): Promise<OperationState> {
+    const running = this.tasks.filter((task) => task.hook && this.#results.get(task.id)?.hookPhase === "Running");
+    await inParallel(running, async (task) => {
+      const live = this.#live(task);
+      if (live && !live.metadata.deletionTimestamp) await this.#delete(task, live);
+      Object.assign(this.#results.get(task.id)!, { hookPhase: "Failed", message: "terminated" });
+    });
+    return this.finish("Failed", "Operation terminated");
+  }
+
+  left(): string | undefined {
+    const left = [...this.#results.values()].filter(({ reason }) => reason === KIND_UNSEEN).length;
+    return left ? `synced, but for ${left} objects of kinds that cannot be seen` : undefined;
   }
 
   noNamespace(name: string, { reason, message }: Failure): OperationState {
@@ -271,14 +323,14 @@ class Run {
   }
 
   async #delete(task: Task, object: KubeObject): Promise<Outcome<unknown>> {
-    const { client, live } = this.#input.destination;
+    const { client, writer, live } = this.#input.destination;
     const { group, version, kind } = gvkOf(object);
     const resource = await client.discovery.find(group, version, kind);
     if (resource.kind !== "done") return resource;
     const policy = syncOption("PrunePropagationPolicy", undefined, this.#options) ?? "foreground";
     const propagation = policy === "background" ? "Background" : policy === "orphan" ? "Orphan" : "Foreground";
     const { namespace, name, uid } = object.metadata;
-    const deleted = await client.delete(resource.value, namespace, name, { propagation, uid });
+    const deleted = await writer.delete(resource.value, namespace, name, { propagation, uid });
     // The answer is a Status when it is gone at once, and the object itself while finalizers hold it.
     if (deleted.kind === "done" && (deleted.value as KubeObject).kind === "Status")
       live.remove(task.key, appLabel(this.#input.app.metadata.name));
@@ -306,7 +358,7 @@ class Run {
   #state(phase: OperationPhase, message: string): OperationState {
     const { state, app } = this.#input;
     const resources = [...this.#results.values()];
-    return { ...state, phase, message, syncResult: { revision: "", source: app.spec.source, ...state.syncResult, resources } };
+    return { ...state, phase, message, syncResult: { ...(state.syncResult ?? deployedOf(app, sourcesOf(app), [""])), resources } };
   }
 }
 
@@ -321,9 +373,8 @@ const STARTED = "outpost.dev/hook-started-at";
 
 const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;
 
-function hookPhase(live: KubeObject | undefined): OperationPhase {
-  if (!live) return "Failed";
-  const status = healthOf(live)?.status ?? "Healthy";
+/** What the health of a hook means; one that is gone has none. */
+function hookPhase(status: HealthStatus | undefined): OperationPhase {
   if (status === "Healthy") return "Succeeded";
   return status === "Progressing" || status === "Suspended" ? "Running" : "Failed";
 }
@@ -337,12 +388,4 @@ function shortName(object: KubeObject): string {
 function missingKind(object: KubeObject, detail: string): string {
   const { group, kind } = gvkOf(object);
   return `The Kubernetes API could not find ${group}/${kind} for requested resource ${object.metadata.namespace ?? ""}/${object.metadata.name}. Make sure the "${kind}" CRD is installed on the destination cluster. (${detail})`;
-}
-
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next < items.length) await work(items[next++]!);
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, items.length) }, worker));
 }

@@ -1,6 +1,6 @@
-import { gvkOf, type KubeObject, keyOf } from "../kube/object.ts";
-import type { Resource } from "../kube/path.ts";
-import { type Application, META, type OperationState } from "./application.ts";
+import { gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
+import type { Resource } from "../../kube/path.ts";
+import { type Application, META, type OperationState, revisionsOf } from "./application.ts";
 import type { Target } from "./normalise.ts";
 import { compareTasks, hookName, hookOf, type Phase, syncOption, waveOf } from "./order.ts";
 import { trackingId } from "./tracking.ts";
@@ -80,7 +80,7 @@ function hookTask(
   const { generateName: _, ...metadata } = object.metadata;
   const named = {
     ...object,
-    metadata: { ...metadata, name: hookName(object, phase, syncResult?.revision ?? "", startedAt) },
+    metadata: { ...metadata, name: hookName(object, phase, revisionsOf(syncResult).join("-"), startedAt) },
   } as KubeObject;
   const id = trackingId(app.metadata.name, named, app.spec.destination.namespace ?? "");
   named.metadata.annotations = { ...named.metadata.annotations, [META.trackingId]: id };

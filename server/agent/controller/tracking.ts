@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { gvkOf, type KubeObject } from "../kube/object.ts";
+import { gvkOf, type KubeObject } from "../../kube/object.ts";
 import { META } from "./application.ts";
 
 /** The label's value for an application: its name, or a shortened one with a digest (labels end at 63 characters). */

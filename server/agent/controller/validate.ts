@@ -4,34 +4,27 @@ import type { Application } from "./application.ts";
 /** What makes a specification unusable, whatever Git and the cluster say. */
 export function validate({ spec }: Application): Failure | undefined {
   if (!spec || typeof spec !== "object") return stop("SpecMissing", "the application has no spec");
-  if (spec.sources?.length && spec.sources.length > 1)
-    return stop("SourceUnsupported", "several sources in one application are not supported by this version");
-  const source = spec.sources?.[0] ?? spec.source;
-  if (!source) return stop("SourceMissing", "spec.source is missing");
-  if (!source.repoURL) return stop("SourceInvalid", "spec.source.repoURL is required");
-  if (!source.path && !source.chart)
-    return stop("SourceInvalid", "spec.source.repoURL and either spec.source.path or spec.source.chart are required");
-  if (source.path?.startsWith("/")) return stop("SourceInvalid", "spec.source.path must be relative to the root of the repository");
+  const sources = spec.sources?.length ? spec.sources : spec.source ? [spec.source] : [];
+  if (sources.length === 0) return stop("SourceMissing", "spec.source is missing");
+  for (const [i, source] of sources.entries()) {
+    const at = spec.sources?.length ? `spec.sources[${i}]` : "spec.source";
+    if (!source?.repoURL) return stop("SourceInvalid", `${at}.repoURL is required`);
+    if (!source.path && !source.chart && !source.ref && !source.repoURL.startsWith("oci://"))
+      return stop("SourceInvalid", `${at}.repoURL and either ${at}.path or ${at}.chart are required`);
+    if (source.path?.startsWith("/")) return stop("SourceInvalid", `${at}.path must be relative to the root of the repository`);
+    if (source.ref && source.chart) return stop("SourceInvalid", `${at}: a source with a chart cannot have a ref`);
+  }
   const misshapen = notLists(spec);
   if (misshapen) return stop("SpecInvalid", `spec.${misshapen} must be a list`);
   if (!spec.destination) return stop("DestinationInvalid", "spec.destination is missing");
   return undefined;
 }
 
-/** The CRD leaves these open, so that every version of the ecosystem's objects can be stored. */
+/** The CRD leaves these open, so that every version of the ecosystem's objects can be stored; sources are judged where they are used. */
 function notLists(spec: Application["spec"]): string | undefined {
-  const { helm, kustomize } = spec.sources?.[0] ?? spec.source ?? {};
   const lists: Record<string, unknown> = {
     "syncPolicy.syncOptions": spec.syncPolicy?.syncOptions,
     ignoreDifferences: spec.ignoreDifferences,
-    "source.helm.valueFiles": helm?.valueFiles,
-    "source.helm.parameters": helm?.parameters,
-    "source.helm.fileParameters": helm?.fileParameters,
-    "source.helm.apiVersions": helm?.apiVersions,
-    "source.kustomize.images": kustomize?.images,
-    "source.kustomize.replicas": kustomize?.replicas,
-    "source.kustomize.patches": kustomize?.patches,
-    "source.kustomize.components": kustomize?.components,
   };
   return Object.keys(lists).find((name) => lists[name] !== undefined && lists[name] !== null && !Array.isArray(lists[name]));
 }

@@ -1,29 +1,29 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateApplicationSpec } from "../../../openapi/contract/validators.js";
-import { done, later, type Outcome, stop } from "../../base/outcome.ts";
+import { done, later, type Outcome } from "../../base/outcome.ts";
+import { KUBE } from "../../kube/errors.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import { KUBE } from "../kube/errors.ts";
-import type { KubeObject } from "../kube/object.ts";
-import { RESOURCES } from "../kube/path.ts";
 import { act } from "./action.ts";
 import type { Context } from "./context.ts";
-import { type Content, deleteOwn, findOwn, putManaged } from "./managed.ts";
+import { fits } from "./fits.ts";
+import { type Content, deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
+import { partsOf } from "./names.ts";
 import { toApplicationSpec } from "./spec.ts";
 
 // As Argo CD names them; the bare one means foreground.
+const DEPENDS_ON = "outpost.dev/depends-on";
+/** The account under which charts may look at the cluster. */
+const HELM_LOOKUP = "outpost.dev/helm-lookup";
 const FINALIZER = "resources-finalizer.argocd.argoproj.io";
 const CASCADE: Record<string, string | undefined> = { foreground: FINALIZER, background: `${FINALIZER}/background`, orphan: undefined };
 
 /** Writes the Application of a delivery, and puts its sync or refresh beside it. */
 export async function putApplication(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
-  if (!validateApplicationSpec(object.spec)) {
-    const fault = validateApplicationSpec.errors?.[0];
-    return stop(
-      "SpecInvalid",
-      `the specification does not fit this agent's contract: ${fault?.instancePath ?? ""} ${fault?.message ?? ""}; upgrade the agent`,
-    );
-  }
-  const given: Schemas["ApplicationSpec"] = object.spec;
+  const fitting = fits<Schemas["ApplicationSpec"]>(validateApplicationSpec, object.spec);
+  if (fitting.kind !== "done") return fitting;
+  const given = fitting.value;
   const spec = toApplicationSpec(given, object.resolved);
   if (spec.kind !== "done") return spec;
   let busy = false;
@@ -32,20 +32,24 @@ export async function putApplication(ctx: Context, object: WorkerObject): Promis
     busy = acted.busy;
     return done({
       labels: given.labels ?? {},
-      annotations: acted.annotations,
+      annotations: {
+        ...acted.annotations,
+        [DEPENDS_ON]: neighbours(object, given.waitsFor),
+        [HELM_LOOKUP]: given.helmLookup?.serviceAccount,
+      },
       finalizers: [FINALIZER],
-      fields: { spec: spec.value, ...(acted.operation ? { operation: acted.operation } : {}) },
+      fields: { spec: spec.value, ...acted.fields },
     });
   };
   const written = await putManaged(ctx, RESOURCES.application, object, build);
-  if (written.kind !== "done") return explain(written);
+  if (written.kind !== "done") return explainKind(written, "Application");
   return busy ? later(500, "OperationRunning", "the sync waits until the operation that runs has ended") : done(undefined);
 }
 
 /** Deletes the Application with or without what it deployed; done when it is really gone. */
 export async function removeApplication(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
   const found = await findOwn(ctx, RESOURCES.application, object);
-  if (found.kind !== "done") return found.reason === KUBE.kindNotFound ? done(undefined) : found;
+  if (found.kind !== "done") return goneKind(found);
   if (!found.value) return done(undefined);
   const own = found.value;
   const wanted = CASCADE[object.cascade ?? "foreground"];
@@ -63,11 +67,9 @@ export async function removeApplication(ctx: Context, object: WorkerObject): Pro
   return deleteOwn(ctx, RESOURCES.application, own);
 }
 
-function explain<T extends { kind: string; reason: string; message: string }>(failure: T): T {
-  if (failure.reason !== KUBE.kindNotFound) return failure;
-  return {
-    ...failure,
-    reason: "CrdMissing",
-    message: "the cluster does not have the kind Application of argoproj.io: install the agent's CRDs, or Argo CD",
-  };
+/** Other applications of the same scope, as they are called in this namespace: all names of a scope have the same tail. */
+function neighbours({ name, key }: WorkerObject, ids: string[] | undefined): string | undefined {
+  const { id } = partsOf(key);
+  const tail = name?.startsWith(id) ? name.slice(id.length) : "";
+  return ids?.map((one) => one + tail).join(",") || undefined;
 }

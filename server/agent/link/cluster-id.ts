@@ -1,7 +1,7 @@
 import { again, done, type Outcome } from "../../base/outcome.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { KUBE } from "../kube/errors.ts";
-import { RESOURCES } from "../kube/path.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { KUBE } from "../../kube/errors.ts";
+import { RESOURCES } from "../../kube/path.ts";
 import { IDENTITY_SECRET } from "./identity.ts";
 
 export interface ClusterId {

@@ -2,11 +2,12 @@ import type { Schemas } from "../../../openapi/client.ts";
 import { validateClusterSpec } from "../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import type { KubeObject } from "../kube/object.ts";
-import { RESOURCES } from "../kube/path.ts";
 import type { Context } from "./context.ts";
-import { type Content, deleteOwn, findOwn, putManaged } from "./managed.ts";
+import { fits, projectOf } from "./fits.ts";
+import { type Content, putManaged } from "./managed.ts";
 import { partsOf } from "./names.ts";
 import { data, field, openCredentials, SECRET_TYPE } from "./secrets.ts";
 import { defined } from "./spec.ts";
@@ -23,14 +24,11 @@ interface Config {
 
 /** Writes a cluster's Secret; credentials only change when new ones came. */
 export async function putCluster(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
-  if (!validateClusterSpec(object.spec)) {
-    const fault = validateClusterSpec.errors?.[0];
-    return stop(
-      "SpecInvalid",
-      `the specification does not fit this agent's contract: ${fault?.instancePath ?? ""} ${fault?.message ?? ""}; upgrade the agent`,
-    );
-  }
-  const spec: Schemas["ClusterSpec"] = object.spec;
+  const fitting = fits<Schemas["ClusterSpec"]>(validateClusterSpec, object.spec);
+  if (fitting.kind !== "done") return fitting;
+  const spec = fitting.value;
+  const project = projectOf(spec, object.resolved);
+  if (project.kind !== "done") return project;
   const credentials = await openCredentials(ctx, object, CREDENTIALS);
   if (credentials.kind !== "done") return credentials;
   const build = (existing: KubeObject | undefined): Outcome<Content> => {
@@ -46,6 +44,7 @@ export async function putCluster(ctx: Context, object: WorkerObject): Promise<Ou
     const fields = {
       name: object.name ?? partsOf(object.key).id,
       server: spec.server,
+      project: project.value,
       config: JSON.stringify(config),
       namespaces: spec.namespaces?.join(","),
       clusterResources: spec.namespaces?.length ? String(spec.clusterResources ?? true) : undefined,
@@ -54,12 +53,6 @@ export async function putCluster(ctx: Context, object: WorkerObject): Promise<Ou
   };
   const written = await putManaged(ctx, RESOURCES.secret, object, build);
   return written.kind === "done" ? done(undefined) : written;
-}
-
-export async function removeCluster(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
-  const found = await findOwn(ctx, RESOURCES.secret, object);
-  if (found.kind !== "done") return found;
-  return found.value ? deleteOwn(ctx, RESOURCES.secret, found.value) : done(undefined);
 }
 
 function toConfig(spec: Schemas["ClusterSpec"], fresh: Map<string, Secret> | undefined, kept: Config): Config {

@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../openapi/client.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import type { Reports } from "../../link/reports.ts";
 import { pause } from "../../link/retry.ts";
-import type { KubeObject } from "../kube/object.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import type { Context } from "./context.ts";
 import type { Collection } from "./names.ts";
@@ -19,23 +19,12 @@ const failed = ({ reason, message }: { reason: string; message: string }): Conne
   checkedAt: now(),
 });
 
-/** Tries a repository with the credentials that its Secret has. */
+/** Tries a repository of any type with the credentials that its Secret has: which layer fails is told by its reason. */
 export async function testRepository(ctx: Context, repo: RepoDoor, secret: KubeObject): Promise<ConnectionStatus> {
-  const type = field(secret, "type") ?? "git";
-  if (type !== "git") {
-    return {
-      connection: {
-        state: "Unknown",
-        reason: "NotTested",
-        message: `repositories of type ${type} are tried when an application uses them`,
-        checkedAt: now(),
-      },
-    };
-  }
-  const access = await repositoryAccess(ctx, field(secret, "url") ?? "");
+  const access = await repositoryAccess(ctx, secret);
   if (access.kind !== "done") return { connection: failed(access) };
-  const refs = await repo.refs(access.value);
-  return { connection: refs.kind === "done" ? { state: "Successful", checkedAt: now() } : failed(refs) };
+  const probed = await repo.probe(access.value);
+  return { connection: probed.kind === "done" ? { state: "Successful", checkedAt: now() } : failed(probed) };
 }
 
 /** Tries a cluster with the credentials that its Secret has. */

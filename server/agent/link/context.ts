@@ -1,6 +1,6 @@
 import type { Secret } from "../../base/secret.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import type { Log } from "../../link/log.ts";
-import type { KubeClient } from "../kube/client.ts";
 
 /** What every handler works with. */
 export interface Context {

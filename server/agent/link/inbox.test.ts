@@ -91,3 +91,18 @@ test("a defect is tried three times, then set aside and said", async () => {
   await until(() => reports.length === 1);
   expect([calls.length, reports]).toEqual([3, [["-/-/a", 1, "refused", "InternalError"]]]);
 });
+test("a thousand others are done while one is a defect, and a newer delivery of it is tried anew", async () => {
+  const { inbox, reports, calls } = start((given) => {
+    if (given.uid === "poison" && given.generation === 7) throw new Error("a defect");
+    return done(undefined);
+  });
+  for (let i = 0; i < 500; i++) inbox.put(object(1, { uid: `a${i}`, key: `-/-/a${i}` }));
+  inbox.put(object(7, { uid: "poison", key: "-/-/poison" }));
+  for (let i = 0; i < 500; i++) inbox.put(object(1, { uid: `b${i}`, key: `-/-/b${i}` }));
+  await until(() => reports.length === 1_001);
+  expect(reports.filter(([, , outcome]) => outcome !== "applied")).toEqual([["-/-/poison", 7, "refused", "InternalError"]]);
+  expect(calls.filter((generation) => generation === 7)).toHaveLength(3);
+  inbox.put(object(8, { uid: "poison", key: "-/-/poison" }));
+  await until(() => reports.length === 1_002);
+  expect([reports.at(-1), inbox.size]).toEqual([["-/-/poison", 8, "applied", undefined], 0]);
+});

@@ -3,11 +3,11 @@ import { pino } from "pino";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import packageJson from "../../../package.json" with { type: "json" };
 import { startProbes } from "../../base/probes.ts";
+import { KubeClient } from "../../kube/client.ts";
+import { loadConfig } from "../../kube/config.ts";
+import { withLease } from "../../kube/lease.ts";
 import { endpointOf } from "../../link/settings.ts";
 import { type Engine, localRepo, startEngine } from "../controller/engine.ts";
-import { KubeClient } from "../kube/client.ts";
-import { loadConfig } from "../kube/config.ts";
-import { withLease } from "../kube/lease.ts";
 import { RepoClient } from "../repo/client.ts";
 import { repoSecret } from "../repo/secret.ts";
 import { serve } from "./serve.ts";
@@ -22,6 +22,7 @@ import { serve } from "./serve.ts";
  *   KUBECONFIG                the cluster, when not running in it
  *   POD_NAMESPACE             where Applications and Secrets are (or OUTPOST_NAMESPACE; default outpost-agent)
  *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
+ *   OUTPOST_SCM_PROVIDERS     as the controller has it: the only hosts that sets may ask when it is tried what they would make
  *   OUTPOST_LEADER_ELECTION   "false": no Lease (default: the Lease `outpost-agent` in a Pod)
  *   OUTPOST_HEALTH_LISTEN     probes and metrics (default 0.0.0.0:8081 in a Pod, else none)
  */

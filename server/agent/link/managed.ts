@@ -1,9 +1,9 @@
 import { canonical } from "../../base/canonical.ts";
-import { again, done, later, type Outcome, stop } from "../../base/outcome.ts";
+import { again, done, type Failure, later, type Outcome, stop } from "../../base/outcome.ts";
+import { KUBE } from "../../kube/errors.ts";
+import { describe, type KubeObject } from "../../kube/object.ts";
+import type { Resource } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import { KUBE } from "../kube/errors.ts";
-import { describe, type KubeObject } from "../kube/object.ts";
-import type { Resource } from "../kube/path.ts";
 import type { Context } from "./context.ts";
 import { annotationsOf, MANAGED, MARK, marksOf, nameOf } from "./names.ts";
 
@@ -102,3 +102,16 @@ export async function deleteOwn(ctx: Context, resource: Resource, own: KubeObjec
   if (left.kind !== "done") return left.reason === KUBE.notFound ? done(undefined) : left;
   return left.value.metadata.uid === uid ? later(2_000, "Deleting", `${describe(own)} is being deleted`) : done(undefined);
 }
+
+/** The same failure, in words that say what to do when the cluster does not have the kind. */
+export function explainKind(failure: Failure, kind: string): Failure {
+  if (failure.reason !== KUBE.kindNotFound) return failure;
+  return {
+    ...failure,
+    reason: "CrdMissing",
+    message: `the cluster does not have the kind ${kind} of argoproj.io: install the agent's CRDs, or Argo CD`,
+  };
+}
+
+/** Where there is no such kind, there is none to remove. */
+export const goneKind = (failure: Failure): Outcome<undefined> => (failure.reason === KUBE.kindNotFound ? done(undefined) : failure);

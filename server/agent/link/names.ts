@@ -1,5 +1,5 @@
+import type { KubeObject } from "../../kube/object.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import type { KubeObject } from "../kube/object.ts";
 
 /** Marks of the objects that the service delivered. */
 export const MANAGED = "outpost.dev/managed";
@@ -13,6 +13,11 @@ export const MARK = {
   /** Ids of the last sync and refresh that were put in. */
   sync: "outpost.dev/action",
   refresh: "outpost.dev/refresh-action",
+  /** Ids of the last rollback and of the last request to end an operation. */
+  rollback: "outpost.dev/rollback-action",
+  terminate: "outpost.dev/terminate-action",
+  /** `id time why` of the last action that could not be begun. */
+  refused: "outpost.dev/action-refused",
   /** Keys of the labels that came with the spec, so that one which is taken out there goes here too. */
   labels: "outpost.dev/labels",
 } as const;
@@ -46,9 +51,10 @@ export function partsOf(key: string): { scope: string; org?: string; project?: s
   return { scope: `${org}/${project}`, id, ...(org === "-" ? {} : { org }), ...(project === "-" ? {} : { project }) };
 }
 
-const PREFIX: Record<Collection, string> = { applications: "", repositories: "repo-", clusters: "cluster-" };
+/** Secrets of different things are told apart by name; kinds of their own need no prefix. */
+const PREFIX: Partial<Record<Collection, string>> = { repositories: "repo-", repositorycredentials: "repocreds-", clusters: "cluster-" };
 
 /** Name of the object in the agent's namespace. */
 export function nameOf({ collection, name, key }: Pick<WorkerObject, "collection" | "name" | "key">): string {
-  return PREFIX[collection] + (name ?? partsOf(key).id);
+  return (PREFIX[collection] ?? "") + (name ?? partsOf(key).id);
 }

@@ -1,19 +1,18 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { digest } from "../../base/canonical.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../kube/path.ts";
+import { watch } from "../../kube/watch.ts";
 import type { Reports } from "../../link/reports.ts";
-import type { KubeObject } from "../kube/object.ts";
-import { RESOURCES } from "../kube/path.ts";
-import { watch } from "../kube/watch.ts";
+import { pause } from "../../link/retry.ts";
+import { APPLICATION_SET } from "../appset/reconcile.ts";
 import type { Context } from "./context.ts";
+import { type Found, foundIn, isReached, statusOf } from "./found.ts";
 import type { Inbox } from "./inbox.ts";
-import { type Collection, MANAGED, type Marks, marksOf } from "./names.ts";
-import { SECRET_TYPE } from "./secrets.ts";
-import { toStatus } from "./status.ts";
+import { type Collection, MANAGED } from "./names.ts";
+import { type MadeApplication, madeBy } from "./set-status.ts";
 
-interface Held extends Marks {
-  collection: Collection;
-  name: string;
-  object: KubeObject;
+interface Held extends Found {
   /** Of the status last reported. */
   reported?: string;
 }
@@ -27,16 +26,39 @@ export interface ObserverOptions {
   signal: AbortSignal;
 }
 
-/** Watches the delivered objects: reports each change of an Application's status, and what was removed by hand. */
+interface Watched {
+  resource: Resource;
+  labelSelector?: string;
+  /** Its first list is waited for, however long; without it nothing could be said of what is held. */
+  needed: boolean;
+}
+// A set tells of all its applications at once: what many of them do in one moment is one report.
+const NEWS_MS = 250;
+const mine = `${MANAGED}=true`;
+const WATCHED: readonly Watched[] = [
+  // All of them: those that a set made are told of with it.
+  { resource: RESOURCES.application, needed: true },
+  { resource: RESOURCES.secret, labelSelector: mine, needed: true },
+  // A cluster may not have these kinds, and an older installation not the right to read them.
+  { resource: APPLICATION_SET, labelSelector: mine, needed: false },
+  { resource: RESOURCES.appProject, labelSelector: mine, needed: false },
+  { resource: RESOURCES.configMap, labelSelector: "app.kubernetes.io/part-of=argocd", needed: false },
+];
+
+/** Watches the delivered objects: reports each change of what there is to tell of them, and what was removed by hand. */
 export class Observer {
   readonly #options: ObserverOptions;
   readonly #held = new Map<string, Held>();
+  /** Applications that sets made, by name. */
+  readonly #made = new Map<string, MadeApplication>();
+  /** Sets whose applications have changed since they were told of. */
+  readonly #waiting = new Set<string>();
   readonly #listed: Promise<void>[];
   readonly done: Promise<unknown>;
 
   constructor(options: ObserverOptions) {
     this.#options = options;
-    const watches = [RESOURCES.application, RESOURCES.secret].map((resource) => this.#watch(resource));
+    const watches = WATCHED.map((watched) => this.#watch(watched));
     this.#listed = watches.map(({ listed }) => listed);
     this.done = Promise.all(watches.map(({ ended }) => ended));
   }
@@ -55,8 +77,14 @@ export class Observer {
     }
   }
 
-  #watch(resource: (typeof RESOURCES)["application" | "secret"]): { listed: Promise<void>; ended: Promise<void> } {
+  /** A tombstone has been carried out: that the object is gone is no news, and would take the place of its acknowledgement. */
+  forget(collection: Collection, uid: string): void {
+    for (const held of this.#held.values()) if (held.uid === uid && held.collection === collection) this.#held.delete(held.at);
+  }
+
+  #watch({ resource, labelSelector, needed }: Watched): { listed: Promise<void>; ended: Promise<void> } {
     const { ctx, signal } = this.#options;
+    const { kind, plural } = resource;
     let listed = () => {};
     const first = new Promise<void>((resolve) => {
       listed = resolve;
@@ -66,61 +94,101 @@ export class Observer {
       client: ctx.client,
       resource,
       namespace: ctx.namespace,
-      labelSelector: `${MANAGED}=true`,
+      ...(labelSelector ? { labelSelector } : {}),
       signal,
       replace: (items) => {
-        const present = new Set(items.map((item) => `${resource.kind}/${item.metadata.name}`));
-        for (const [at, held] of this.#held) if (at.startsWith(`${resource.kind}/`) && !present.has(at)) this.#gone(at, held);
-        for (const item of items) this.#seen(resource.kind, item);
+        const present = new Set(items.map((item) => item.metadata.name));
+        for (const name of this.#names(kind)) if (!present.has(name)) this.#lost(kind, name);
+        for (const item of items) this.#seen(kind, item);
         listed();
       },
-      change: (type, object) => {
-        const at = `${resource.kind}/${object.metadata.name}`;
-        const held = this.#held.get(at);
-        if (type !== "DELETED") this.#seen(resource.kind, object);
-        else if (held) this.#gone(at, held);
+      change: (type, object) => (type === "DELETED" ? this.#lost(kind, object.metadata.name) : this.#seen(kind, object)),
+      failed: ({ reason, message }) => {
+        ctx.log.warn({ resource: plural, reason }, message);
+        if (!needed) listed();
       },
-      failed: ({ reason, message }) => ctx.log.warn({ resource: resource.plural, reason }, message),
     });
     return { listed: first, ended };
   }
 
+  /** Names of a kind's objects of which something is known. */
+  #names(kind: string): Set<string> {
+    const names = [...this.#held.values()].filter(({ at }) => at.startsWith(`${kind}/`)).map(({ object }) => object.metadata.name);
+    return new Set([...names, ...(kind === RESOURCES.application.kind ? this.#made.keys() : [])]);
+  }
+
   #seen(kind: string, object: KubeObject): void {
-    const at = `${kind}/${object.metadata.name}`;
-    const marks = marksOf(object, this.#options.ctx.account);
-    const before = this.#held.get(at);
-    const collection = marks && collectionOf(object);
-    if (!marks || !collection) {
-      // Somebody took our mark away: it is his now, and for us it is gone.
-      if (before) this.#gone(at, before);
-      return;
+    const { name } = object.metadata;
+    if (kind === RESOURCES.application.kind) this.#keep(name, madeBy(object));
+    const found = foundIn(kind, object, this.#options.ctx.account);
+    const there = new Set(found.map(({ at }) => at));
+    const uids = new Set(found.map(({ uid }) => uid));
+    for (const held of this.#of(kind, name)) {
+      if (there.has(held.at)) continue;
+      // A part that goes by another name now. Else somebody took our mark away: it is his, and for us it is gone.
+      if (uids.has(held.uid)) this.#held.delete(held.at);
+      else this.#gone(held);
     }
-    const held: Held = { ...marks, collection, name: object.metadata.name, object };
-    if (before?.uid === marks.uid && before.reported) held.reported = before.reported;
-    this.#held.set(at, held);
-    this.#tell(held);
-    this.#options.inbox.poke(collection, marks.uid);
+    for (const one of found) {
+      const before = this.#held.get(one.at);
+      const held: Held = before?.uid === one.uid && before.reported ? { ...one, reported: before.reported } : one;
+      this.#held.set(one.at, held);
+      this.#tell(held);
+      this.#options.inbox.poke(one.collection, one.uid);
+    }
+  }
+
+  #lost(kind: string, name: string): void {
+    for (const held of this.#of(kind, name)) this.#gone(held);
+    if (kind !== RESOURCES.application.kind) return;
+    this.#keep(name, undefined);
+    // It may have been what a project's deletion waits for.
+    const { inbox } = this.#options;
+    if (inbox.size) for (const { collection, uid } of this.#held.values()) if (collection === "appprojects") inbox.poke(collection, uid);
+  }
+
+  /** What is held of one object. */
+  #of(kind: string, name: string): Held[] {
+    if (kind === RESOURCES.configMap.kind) return [...this.#held.values()].filter(({ at }) => at.startsWith(`${kind}/${name}/`));
+    const held = this.#held.get(`${kind}/${name}`);
+    return held ? [held] : [];
+  }
+
+  /** An application's news are its set's: of the one that it had, and of the one that it has. */
+  #keep(name: string, now: MadeApplication | undefined): void {
+    const before = this.#made.get(name);
+    if (!before && !now) return;
+    if (now) this.#made.set(name, now);
+    else this.#made.delete(name);
+    if (digest(before ?? null) === digest(now ?? null)) return;
+    for (const set of new Set([before?.set, now?.set])) if (set !== undefined) this.#news(set);
+  }
+
+  #news(set: string): void {
+    if (this.#waiting.has(set)) return;
+    this.#waiting.add(set);
+    void pause(NEWS_MS, this.#options.signal).then(() => {
+      this.#waiting.delete(set);
+      const held = this.#held.get(`${APPLICATION_SET.kind}/${set}`);
+      if (held && !this.#options.signal.aborted) this.#tell(held);
+    });
   }
 
   #tell(held: Held): void {
     const { collection, key, uid, object } = held;
-    const content = collection === "applications" ? toStatus(object) : object.data;
-    const now = digest(content ?? null);
+    const made = () => [...this.#made.values()].filter(({ set }) => set === object.metadata.name);
+    const status = statusOf(held, made);
+    if (!status && !isReached(collection)) return;
+    const now = digest(status ?? object.data ?? null);
     if (held.reported === now) return;
     held.reported = now;
-    if (collection === "applications") this.#options.reports.put({ collection, key, uid }, { status: content as Record<string, unknown> });
+    if (status) this.#options.reports.put({ collection, key, uid }, { status: status as Record<string, unknown> });
     else this.#options.connection({ collection, key, uid, object });
   }
 
-  #gone(at: string, { collection, key, uid, generation }: Held): void {
+  #gone({ at, collection, key, uid, generation }: Held): void {
     this.#held.delete(at);
     // A tombstone that is in work acknowledges it itself; otherwise it was removed by hand, which the service makes good.
     if (!this.#options.inbox.poke(collection, uid)) this.#options.reports.put({ collection, key, uid }, { generation, outcome: "deleted" });
   }
-}
-
-function collectionOf(object: KubeObject): Collection | undefined {
-  if (object.kind === "Application") return "applications";
-  const type = object.metadata.labels?.[SECRET_TYPE];
-  return type === "repository" ? "repositories" : type === "cluster" ? "clusters" : undefined;
 }

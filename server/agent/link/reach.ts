@@ -1,14 +1,21 @@
 import { done, type Outcome } from "../../base/outcome.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES } from "../../kube/path.ts";
 import { Destinations } from "../controller/destination.ts";
 import { Repositories } from "../controller/repositories.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { RESOURCES } from "../kube/path.ts";
 import type { RepoAccess } from "../repo/types.ts";
 import type { Context } from "./context.ts";
 import { SECRET_TYPE } from "./secrets.ts";
 
-/** How to get into a repository, by the Secrets as they are now: exactly as the controller would. */
-export async function repositoryAccess(ctx: Context, url: string): Promise<Outcome<RepoAccess>> {
+/** How to get into a repository by its own Secret, with what templates lend it and what is trusted now: exactly as the controller would. */
+export async function repositoryAccess(ctx: Context, secret: KubeObject): Promise<Outcome<RepoAccess>> {
+  const known = await repositories(ctx);
+  return known.kind === "done" ? done(known.value.of(secret)) : known;
+}
+
+/** All that the Secrets of the agent's namespace say about repositories, as they are now. */
+export async function repositories(ctx: Context): Promise<Outcome<Repositories>> {
   const secrets = (type: string) =>
     ctx.client.list(RESOURCES.secret, { namespace: ctx.namespace, labelSelector: `${SECRET_TYPE}=${type}` });
   const [repositories, templates, trust] = await Promise.all([
@@ -23,7 +30,7 @@ export async function repositoryAccess(ctx: Context, url: string): Promise<Outco
   all.replaceRepositories(repositories.value.items);
   all.replaceTemplates(templates.value.items);
   all.replaceTrust(trust.value.items);
-  return done(all.find(url));
+  return done(all);
 }
 
 /** Lends a client of the cluster that a destination names, by the Secrets as they are now. */

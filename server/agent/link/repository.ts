@@ -1,85 +1,124 @@
 import type { Schemas } from "../../../openapi/client.ts";
-import { validateRepositorySpec } from "../../../openapi/contract/validators.js";
-import { again, done, type Outcome, stop } from "../../base/outcome.ts";
+import { validateRepositoryCredentialSpec, validateRepositorySpec } from "../../../openapi/contract/validators.js";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import { KUBE } from "../kube/errors.ts";
-import type { KubeObject } from "../kube/object.ts";
-import { RESOURCES } from "../kube/path.ts";
 import type { Context } from "./context.ts";
+import { changeConfigMap } from "./entries.ts";
+import { fits, projectOf } from "./fits.ts";
 import { withKnownHosts } from "./known-hosts.ts";
 import { type Content, deleteOwn, findOwn, putManaged } from "./managed.ts";
 import { data, field, openCredentials, SECRET_TYPE } from "./secrets.ts";
+import { HOST_KEYS, TRUST } from "./trust.ts";
 
-const CREDENTIALS = ["password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey"] as const;
-const KNOWN_HOSTS = { name: "argocd-ssh-known-hosts-cm", key: "ssh_known_hosts" };
+const CREDENTIALS = ["password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey"] as const;
+
+type Spec = Schemas["RepositorySpec"] & Schemas["RepositoryCredentialSpec"];
 
 /** Writes a repository's Secret; credentials only change when new ones came. */
 export async function putRepository(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
-  if (!validateRepositorySpec(object.spec)) {
-    const fault = validateRepositorySpec.errors?.[0];
-    return stop(
-      "SpecInvalid",
-      `the specification does not fit this agent's contract: ${fault?.instancePath ?? ""} ${fault?.message ?? ""}; upgrade the agent`,
-    );
-  }
-  const spec: Schemas["RepositorySpec"] = object.spec;
+  const spec = fits<Schemas["RepositorySpec"]>(validateRepositorySpec, object.spec);
+  if (spec.kind !== "done") return spec;
+  const written = await putAccess(ctx, object, spec.value as Spec, "repository");
+  return written.kind === "done" ? putKnownHosts(ctx, object.uid, spec.value.sshKnownHosts) : written;
+}
+
+/** Writes the Secret of credentials for all repositories whose addresses begin alike. */
+export async function putRepositoryCredential(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+  const spec = fits<Schemas["RepositoryCredentialSpec"]>(validateRepositoryCredentialSpec, object.spec);
+  return spec.kind === "done" ? putAccess(ctx, object, spec.value as Spec, "repo-creds") : spec;
+}
+
+async function putAccess(ctx: Context, object: WorkerObject, spec: Spec, type: "repository" | "repo-creds"): Promise<Outcome<undefined>> {
+  const project = projectOf(spec, object.resolved);
+  if (project.kind !== "done") return project;
   const credentials = await openCredentials(ctx, object, CREDENTIALS);
   if (credentials.kind !== "done") return credentials;
   const build = (existing: KubeObject | undefined): Outcome<Content> => {
     const kept = credentials.value ? undefined : existing;
     const secret = Object.fromEntries(CREDENTIALS.map((name) => [name, credentials.value?.get(name)?.reveal() ?? field(kept, name)]));
+    // A key of an App that was taken out is nobody's.
+    if (!spec.githubApp) delete secret.githubAppPrivateKey;
     // Whoever may change the address must not be able to have the old password sent to a host of his choice.
-    const before = field(existing, "url");
-    if (kept && before && hostOf(before) !== hostOf(spec.url) && Object.values(secret).some(Boolean)) {
+    const moved = kept && Object.values(secret).some(Boolean) ? movedFrom(kept, spec) : undefined;
+    if (moved)
       return stop(
         "CredentialsRequired",
-        `the address moved from ${hostOf(before)} to ${hostOf(spec.url)}; the credentials are not sent there unless they are set again (change credentialsVersion)`,
+        `${moved}; the credentials are not sent there unless they are set again (change credentialsVersion)`,
       );
-    }
-    const insecure = spec.insecure ? "true" : undefined;
-    const fields = {
-      url: spec.url,
-      type: spec.type ?? "git",
-      username: spec.username,
-      insecure,
-      insecureIgnoreHostKey: insecure,
-      ...secret,
-    };
-    return done({ labels: { [SECRET_TYPE]: "repository" }, fields: { type: "Opaque", data: data(fields) } });
+    if (spec.githubApp && !secret.githubAppPrivateKey)
+      return stop(
+        "CredentialsRequired",
+        "the GitHub App's private key is not here: set githubAppPrivateKey again (change credentialsVersion)",
+      );
+    return done({
+      labels: { [SECRET_TYPE]: type },
+      fields: { type: "Opaque", data: data({ ...fieldsOf(spec, project.value), ...secret }) },
+    });
   };
   const written = await putManaged(ctx, RESOURCES.secret, object, build);
-  if (written.kind !== "done") return written;
-  return putKnownHosts(ctx, object.uid, spec.sshKnownHosts);
+  return written.kind === "done" ? done(undefined) : written;
+}
+
+const yes = (value: boolean | undefined) => (value ? "true" : undefined);
+const number = (value: number | undefined) => (value ? String(value) : undefined);
+
+/** The fields as Argo CD reads them; `submodules` is ours. */
+function fieldsOf(spec: Spec, project: string | undefined): Record<string, string | undefined> {
+  const { githubApp, insecure } = spec;
+  return {
+    url: spec.url,
+    type: spec.type ?? "git",
+    project,
+    username: spec.username,
+    insecure: yes(insecure),
+    insecureIgnoreHostKey: yes(insecure),
+    enableLfs: yes(spec.enableLfs),
+    submodules: yes(spec.submodules),
+    depth: number(spec.depth),
+    proxy: spec.proxy,
+    noProxy: spec.noProxy,
+    forceHttpBasicAuth: yes(spec.forceHttpBasicAuth),
+    insecureOCIForceHttp: yes(spec.insecureOciForceHttp),
+    githubAppID: number(githubApp?.id),
+    githubAppInstallationID: number(githubApp?.installationId),
+    githubAppEnterpriseBaseUrl: githubApp?.enterpriseBaseUrl,
+  };
+}
+
+/** Whether credentials that stay would be sent to somebody new, and to whom. */
+function movedFrom(kept: KubeObject, spec: Spec): string | undefined {
+  const before = field(kept, "url");
+  if (before && hostOf(before) !== hostOf(spec.url)) return `the address moved from ${hostOf(before)} to ${hostOf(spec.url)}`;
+  // None means github.com, which is somebody else than the host that was named.
+  const github = (url: string | undefined) => (url ? hostOf(url) : "api.github.com");
+  const [old, next] = [github(field(kept, "githubAppEnterpriseBaseUrl")), github(spec.githubApp?.enterpriseBaseUrl)];
+  if (spec.githubApp && field(kept, "githubAppPrivateKey") && old !== next)
+    return `the address of the GitHub App moved from ${old} to ${next}`;
+  // A proxy sees everything of plain HTTP, and of HTTPS whose certificate is not checked.
+  const proxy = field(kept, "proxy");
+  if (spec.proxy && proxy !== spec.proxy) return `the proxy changed from ${proxy ?? "none"} to ${spec.proxy}`;
+  return undefined;
 }
 
 export async function removeRepository(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+  const hosts = await putKnownHosts(ctx, object.uid, undefined);
+  return hosts.kind === "done" ? removeSecret(ctx, object) : hosts;
+}
+
+/** Removes the Secret of a tombstone. */
+export async function removeSecret(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
   const found = await findOwn(ctx, RESOURCES.secret, object);
   if (found.kind !== "done") return found;
-  const hosts = await putKnownHosts(ctx, object.uid, undefined);
-  if (hosts.kind !== "done") return hosts;
   return found.value ? deleteOwn(ctx, RESOURCES.secret, found.value) : done(undefined);
 }
 
 async function putKnownHosts(ctx: Context, uid: string, lines: string | undefined): Promise<Outcome<undefined>> {
-  const { name, key } = KNOWN_HOSTS;
-  for (let attempt = 0; attempt < 5; attempt++) {
-    const found = await ctx.client.get(RESOURCES.configMap, ctx.namespace, name);
-    if (found.kind !== "done" && found.reason !== KUBE.notFound) return found;
-    const existing = found.kind === "done" ? found.value : undefined;
-    const before = String(existing?.data?.[key] ?? "");
-    const text = withKnownHosts(before, uid, lines);
-    if (text === before) return done(undefined);
-    const base: KubeObject = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name, namespace: ctx.namespace, labels: { "app.kubernetes.io/part-of": "argocd" } },
-    };
-    const next = { ...base, ...existing, data: { ...existing?.data, [key]: text } };
-    const written = existing ? await ctx.client.update(RESOURCES.configMap, next) : await ctx.client.create(RESOURCES.configMap, next);
-    if (written.kind === "done") return done(undefined);
-    if (written.reason !== KUBE.conflict && written.reason !== KUBE.alreadyExists) return written;
-  }
-  return again(KUBE.conflict, `ConfigMap ${name} changes faster than it can be written`);
+  return changeConfigMap(ctx, TRUST.hosts.name, (before) => {
+    const text = withKnownHosts(before[HOST_KEYS] ?? "", uid, lines);
+    return done(text === (before[HOST_KEYS] ?? "") ? undefined : { data: { ...before, [HOST_KEYS]: text } });
+  });
 }
 
 /** The host a credential goes to; scp's short form has it before the colon. */

@@ -1,8 +1,8 @@
-import { open } from "../../../openapi/seal.ts";
+import { open, type SealContext } from "../../../openapi/seal.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import type { KubeObject } from "../kube/object.ts";
 import type { Context } from "./context.ts";
 import { partsOf } from "./names.ts";
 
@@ -32,7 +32,7 @@ export async function openCredentials(
   try {
     opened = await open(
       ctx.sealSeed.reveal(),
-      { account: ctx.account, org, project, collection: object.collection as "repositories", id },
+      { account: ctx.account, org, project, collection: object.collection as SealContext["collection"], id },
       object.sealed,
     );
   } catch {

@@ -1,16 +1,16 @@
 import { hostname } from "node:os";
 import type { Outcome } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import type { WorkerObject, WorkerTask } from "../../link/exchange.ts";
 import { Leases } from "../../link/leases.ts";
 import { type Link, startLink } from "../../link/link.ts";
 import type { Log } from "../../link/log.ts";
 import { sendResult } from "../../link/result.ts";
 import { Backoff, pause } from "../../link/retry.ts";
-import type { KubeClient } from "../kube/client.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import { putApplication, removeApplication } from "./application.ts";
-import { putCluster, removeCluster } from "./cluster.ts";
+import { putCluster } from "./cluster.ts";
 import { clusterId } from "./cluster-id.ts";
 import { Connections } from "./connections.ts";
 import type { Context } from "./context.ts";
@@ -18,8 +18,11 @@ import { SecretIdentity } from "./identity.ts";
 import { Inbox } from "./inbox.ts";
 import type { Collection } from "./names.ts";
 import { Observer } from "./observe.ts";
-import { putRepository, removeRepository } from "./repository.ts";
+import { putAppProject, removeAppProject } from "./project.ts";
+import { putRepository, putRepositoryCredential, removeRepository, removeSecret } from "./repository.ts";
+import { putApplicationSet, removeApplicationSet } from "./set.ts";
 import { runRead } from "./tasks/run.ts";
+import { putCertificate, putGnupgKey, removeCertificate, removeGnupgKey } from "./trust.ts";
 
 export interface ServeOptions {
   endpoint: string;
@@ -38,8 +41,13 @@ export interface ServeOptions {
 type Handler = (ctx: Context, object: WorkerObject) => Promise<Outcome<undefined>>;
 const HANDLERS: Record<Collection, { put: Handler; delete: Handler }> = {
   applications: { put: putApplication, delete: removeApplication },
+  applicationsets: { put: putApplicationSet, delete: removeApplicationSet },
+  appprojects: { put: putAppProject, delete: removeAppProject },
   repositories: { put: putRepository, delete: removeRepository },
-  clusters: { put: putCluster, delete: removeCluster },
+  repositorycredentials: { put: putRepositoryCredential, delete: removeSecret },
+  repositorycertificates: { put: putCertificate, delete: removeCertificate },
+  gnupgkeys: { put: putGnupgKey, delete: removeGnupgKey },
+  clusters: { put: putCluster, delete: removeSecret },
 };
 // Questions at once; each may render.
 const QUESTIONS = 16;
@@ -49,12 +57,16 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { client, namespace, repo, log, signal } = options;
   const cluster = await findCluster(options);
   if (!cluster) return;
+  const providers = options.env.OUTPOST_SCM_PROVIDERS?.split(",").flatMap((one) => one.trim() || []);
   // Whose objects these are is known with the first session; nothing arrives before that.
   const ctx: Context = { client, namespace, account: "", sealSeed: new Secret(""), log };
   const leases = new Leases();
   const inbox = new Inbox({
     handle: (object) => HANDLERS[object.collection][object.op](ctx, object),
-    report: ({ collection, key, uid }, part) => link.reports.put({ collection, key, uid }, part),
+    report: ({ collection, key, uid }, part) => {
+      if (part.outcome === "deleted") observer?.forget(collection, uid);
+      link.reports.put({ collection, key, uid }, part);
+    },
     log,
   });
   let observer: Observer | undefined;
@@ -88,7 +100,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       free: () => Math.max(0, QUESTIONS - leases.size),
       task: (task) => {
         if (!leases.take(task)) return false;
-        void runRead({ ctx, repo }, task, link.session, leases, signal);
+        void runRead({ ctx, repo, providers }, task, link.session, leases, signal);
         return true;
       },
       // A question has no process to end: it is only no longer waited for.

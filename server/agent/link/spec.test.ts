@@ -90,6 +90,15 @@ const table: [
     },
   ],
   [
+    "a project of the service by its name here",
+    {
+      given: { source: { repoUrl: source.repoURL, plugin: { name: "p", env: [{ name: "A", value: "b" }] } }, appProject: "team" },
+      resolved: { appProject: "team-0a1b2c" },
+      want: { ...fixed, project: "team-0a1b2c", source: { ...source, plugin: { name: "p", env: [{ name: "A", value: "b" }] } } },
+    },
+  ],
+  ["a project that is gone", { given: { source: { repoUrl: source.repoURL }, appProject: "gone" }, want: "ProjectNotResolved" }],
+  [
     "automated sync that is present but empty",
     {
       given: { source: { repoUrl: source.repoURL }, syncPolicy: { automated: {} } },

@@ -1,6 +1,7 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
+import { projectOf } from "./fits.ts";
 
 type Spec = Schemas["ApplicationSpec"];
 type Source = Schemas["ApplicationSource"];
@@ -21,9 +22,11 @@ export function toApplicationSpec(spec: Spec, resolved: WorkerObject["resolved"]
   }
   const destination = toDestination(spec, resolved);
   if (destination.kind !== "done") return destination;
+  const project = projectOf(spec, resolved);
+  if (project.kind !== "done") return project;
   return done(
     defined({
-      project: spec.argoProject ?? "default",
+      project: project.value ?? spec.argoProject ?? "default",
       source: spec.sources ? undefined : sources[0],
       sources: spec.sources ? sources : undefined,
       destination: destination.value,

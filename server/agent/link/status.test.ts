@@ -1,4 +1,4 @@
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import { speaksOfNewest, toStatus } from "./status.ts";
 
 const source = { repoURL: "https://git.example.com/a.git", path: "x" };
@@ -53,9 +53,13 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
             status: "OutOfSync",
             health: { status: "Degraded", message: "0 of 1" },
             requiresPruning: true,
+            requiresDeletionConfirmation: true,
           },
         ],
-        history: [{ id: 3, revision: "abc", deployedAt: "2026-01-01T00:00:00Z", source, initiatedBy: { automated: true } }],
+        history: [
+          { id: 3, revision: "abc", deployedAt: "2026-01-01T00:00:00Z", source, initiatedBy: { automated: true } },
+          { id: 4, revision: "abd", deployedAt: "2026-01-01T00:00:00Z", source, initiatedBy: { username: "eve" }, cause: "Rollback" },
+        ],
         summary: { images: ["web:1"] },
         sourceType: "Helm",
         reconciledAt: "2026-01-01T00:00:00Z",
@@ -76,9 +80,13 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
             health: "Degraded",
             message: "0 of 1",
             requiresPruning: true,
+            requiresDeletionConfirmation: true,
           },
         ],
-        history: [{ id: 3, revision: "abc", deployedAt: "2026-01-01T00:00:00Z", initiatedBy: "automated" }],
+        history: [
+          { id: 3, revision: "abc", deployedAt: "2026-01-01T00:00:00Z", initiatedBy: "automated", cause: "Automated" },
+          { id: 4, revision: "abd", deployedAt: "2026-01-01T00:00:00Z", initiatedBy: "eve", cause: "Rollback" },
+        ],
         images: ["web:1"],
         sourceType: "Helm",
         reconciledAt: "2026-01-01T00:00:00Z",
@@ -89,7 +97,50 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
     "a sync that waits for the controller",
     {
       given: app({}, { operation }),
-      want: { operation: { id: "act1", phase: "Pending", initiatedBy: "eve", revision: "v2" }, conditions: [], resources: [], history: [] },
+      want: {
+        operation: { id: "act1", phase: "Pending", initiatedBy: "eve", revision: "v2", cause: "Manual" },
+        conditions: [],
+        resources: [],
+        history: [],
+      },
+    },
+  ],
+  [
+    "a rollback that could not be begun, until something else is",
+    {
+      given: app(
+        { operationState: { operation, phase: "Succeeded", startedAt: "2026-01-01T00:00:00Z" } },
+        {
+          metadata: { name: "a", annotations: { "outpost.dev/action-refused": "b1 2026-01-01T00:00:01.000Z the history has no entry 7" } },
+        },
+      ),
+      want: {
+        operation: {
+          id: "b1",
+          phase: "Error",
+          message: "the history has no entry 7",
+          cause: "Rollback",
+          finishedAt: "2026-01-01T00:00:01.000Z",
+        },
+        conditions: [],
+        resources: [],
+        history: [],
+      },
+    },
+  ],
+  [
+    "what ran after a rollback that could not be begun",
+    {
+      given: app(
+        { operationState: { operation: { initiatedBy: { automated: true } }, phase: "Succeeded", startedAt: "2026-01-01T00:00:02Z" } },
+        { metadata: { name: "a", annotations: { "outpost.dev/action-refused": "b1 2026-01-01T00:00:01.000Z no" } } },
+      ),
+      want: {
+        operation: { phase: "Succeeded", initiatedBy: "automated", cause: "Automated", startedAt: "2026-01-01T00:00:02Z" },
+        conditions: [],
+        resources: [],
+        history: [],
+      },
     },
   ],
   [
@@ -97,7 +148,14 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
     {
       given: app({ operationState: { operation, phase: "Running", startedAt: "2026-01-01T00:00:00Z", syncResult: { revision: "def" } } }),
       want: {
-        operation: { id: "act1", phase: "Running", revision: "def", initiatedBy: "eve", startedAt: "2026-01-01T00:00:00Z" },
+        operation: {
+          id: "act1",
+          phase: "Running",
+          revision: "def",
+          initiatedBy: "eve",
+          cause: "Manual",
+          startedAt: "2026-01-01T00:00:00Z",
+        },
         conditions: [],
         resources: [],
         history: [],

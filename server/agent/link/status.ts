@@ -1,6 +1,7 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { canonical } from "../../base/canonical.ts";
-import type { KubeObject } from "../kube/object.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { causeOf } from "../controller/application.ts";
 import { ACTION_INFO } from "./action.ts";
 import { MARK } from "./names.ts";
 import { defined } from "./spec.ts";
@@ -11,6 +12,7 @@ type Loose = any;
 
 const SYNC = ["Synced", "OutOfSync", "Unknown"];
 const HEALTH = ["Healthy", "Suspended", "Progressing", "Missing", "Degraded", "Unknown"];
+const CAUSE = ["Manual", "Automated", "SelfHeal", "Rollback"];
 const PHASE = ["Running", "Terminating", "Failed", "Error", "Succeeded"];
 
 /** Turns the status that a controller wrote (ours or Argo CD's) into the contract's. */
@@ -56,12 +58,17 @@ export function speaksOfNewest(app: KubeObject): boolean {
 function toOperation(app: KubeObject): Status["operation"] {
   const state: Loose = app.status?.operationState;
   const waiting: Loose = app.operation;
+  const [, id, at = "", message] = /^(\S+) (\S+) (.*)$/s.exec(app.metadata.annotations?.[MARK.refused] ?? "") ?? [];
+  // The last that was asked for and could not be begun, until something else is.
+  if (id && !waiting && !(Date.parse(state?.startedAt) > Date.parse(at)))
+    return { id, phase: "Error", message, cause: "Rollback", finishedAt: at } as Status["operation"];
   // Asked for and not begun yet.
   if (waiting && idOf(waiting) !== undefined && idOf(waiting) !== idOf(state?.operation)) {
     return defined({
       id: idOf(waiting),
       phase: "Pending",
       initiatedBy: text(waiting.initiatedBy?.username),
+      cause: causeOf(waiting),
       revision: text(waiting.sync?.revision),
     }) as Status["operation"];
   }
@@ -74,6 +81,7 @@ function toOperation(app: KubeObject): Status["operation"] {
     message: text(state.message),
     revision: text(state.syncResult?.revision),
     initiatedBy: text(by?.username) ?? (by?.automated ? "automated" : undefined),
+    cause: state.operation ? causeOf(state.operation) : undefined,
     startedAt: time(state.startedAt),
     finishedAt: time(state.finishedAt),
   }) as Status["operation"];
@@ -103,6 +111,7 @@ function toResource(r: Loose) {
     health: HEALTH.includes(r?.health?.status) ? r.health.status : undefined,
     message: text(r?.health?.message),
     requiresPruning: r?.requiresPruning === true ? true : undefined,
+    requiresDeletionConfirmation: r?.requiresDeletionConfirmation === true ? true : undefined,
     hook: r?.hook === true ? true : undefined,
     syncWave: Number.isInteger(r?.syncWave) ? r.syncWave : undefined,
   });
@@ -117,6 +126,8 @@ function toHistory(h: Loose) {
     deployedAt: time(h?.deployedAt) ?? "1970-01-01T00:00:00Z",
     deployStartedAt: time(h?.deployStartedAt),
     initiatedBy: text(by?.username) ?? (by?.automated ? "automated" : undefined),
+    // Another controller than ours does not keep it; who began it tells most.
+    cause: CAUSE.includes(h?.cause) ? h.cause : by?.automated ? "Automated" : by?.username ? "Manual" : undefined,
   });
 }
 

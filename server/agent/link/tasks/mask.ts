@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { stringify } from "yaml";
-import type { KubeObject } from "../../kube/object.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 
 /** A copy in which a Secret's values are digests: two that are equal still look equal, and nobody can read them. */
 export function masked(object: KubeObject, salt: string): KubeObject {

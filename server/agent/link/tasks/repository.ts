@@ -1,11 +1,12 @@
-import { done } from "../../../base/outcome.ts";
+import { done, stop } from "../../../base/outcome.ts";
 import { testCluster, testRepository } from "../connections.ts";
 import { repositoryAccess } from "../reach.ts";
-import { field } from "../secrets.ts";
 import { objectOf, type Read } from "./task.ts";
 
 // A repository with more of them is browsed by name, not listed.
 const MOST = 5_000;
+const MOST_VERSIONS = 500;
+const MAX_TEXT = 4 * 1024 * 1024;
 
 export const repositoryTest: Read = async (tc, task) => {
   const secret = await objectOf(tc, task, "repositories");
@@ -19,10 +20,23 @@ export const clusterTest: Read = async (tc, task) => {
   return done((await testCluster(tc.ctx, secret.value)).connection);
 };
 
+/** Charts with their versions; what an artifact of a registry has are its tags. */
+export const repositoryCharts: Read = async (tc, task) => {
+  const secret = await objectOf(tc, task, "repositories");
+  if (secret.kind !== "done") return secret;
+  const access = await repositoryAccess(tc.ctx, secret.value);
+  if (access.kind !== "done") return access;
+  const charts = await tc.repo.charts(access.value);
+  if (charts.kind !== "done") return charts;
+  const items = charts.value.items.slice(0, MOST).map(({ name, versions }) => ({ name, versions: versions.slice(0, MOST_VERSIONS) }));
+  if (JSON.stringify(items).length > MAX_TEXT) return stop("AnswerTooLarge", "the repository's list of charts has more than 4 MB");
+  return done({ items });
+};
+
 export const repositoryRefs: Read = async (tc, task) => {
   const secret = await objectOf(tc, task, "repositories");
   if (secret.kind !== "done") return secret;
-  const access = await repositoryAccess(tc.ctx, field(secret.value, "url") ?? "");
+  const access = await repositoryAccess(tc.ctx, secret.value);
   if (access.kind !== "done") return access;
   const refs = await tc.repo.refs(access.value);
   if (refs.kind !== "done") return refs;

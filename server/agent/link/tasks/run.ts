@@ -3,17 +3,31 @@ import type { WorkerTask } from "../../../link/exchange.ts";
 import type { Leases } from "../../../link/leases.ts";
 import { sendResult, type TaskResult } from "../../../link/result.ts";
 import type { Session } from "../../../link/session.ts";
-import { applicationDiff, applicationManifests } from "./application.ts";
-import { clusterTest, repositoryRefs, repositoryTest } from "./repository.ts";
+import { applicationAction } from "./action.ts";
+import { repositoryChanged } from "./changed.ts";
+import { applicationDiff } from "./diff.ts";
+import { applicationSetGenerate } from "./generate.ts";
+import { applicationManifests } from "./manifests.ts";
+import { clusterTest, repositoryCharts, repositoryRefs, repositoryTest } from "./repository.ts";
+import { applicationResource } from "./resource.ts";
+import { applicationRevision } from "./revision.ts";
 import type { Read, TaskContext } from "./task.ts";
+import { applicationTree } from "./tree.ts";
 
-/** What an agent is asked; everything here only reads. */
+/** What an agent is asked; everything here only reads, and an action is the controller's to do. */
 export const READS: Record<string, Read> = {
   "repository.refs": repositoryRefs,
+  "repository.charts": repositoryCharts,
   "repository.test": repositoryTest,
+  "repository.changed": repositoryChanged,
   "cluster.test": clusterTest,
   "application.manifests": applicationManifests,
   "application.diff": applicationDiff,
+  "application.tree": applicationTree,
+  "application.resource": applicationResource,
+  "application.action": applicationAction,
+  "application.revision": applicationRevision,
+  "applicationset.generate": applicationSetGenerate,
 };
 
 /** Answers one question; the service's deadline is the task's own. */

@@ -1,7 +1,8 @@
 import { type Outcome, stop } from "../../../base/outcome.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../../kube/path.ts";
 import type { WorkerTask } from "../../../link/exchange.ts";
-import type { KubeObject } from "../../kube/object.ts";
-import { RESOURCES } from "../../kube/path.ts";
+import { APPLICATION_SET } from "../../appset/reconcile.ts";
 import type { RepoDoor } from "../../repo/types.ts";
 import type { Context } from "../context.ts";
 import { type Collection, marksOf, nameOf } from "../names.ts";
@@ -10,8 +11,12 @@ import { type Collection, marksOf, nameOf } from "../names.ts";
 export interface TaskContext {
   ctx: Context;
   repo: RepoDoor;
+  /** The only hosts that generators of sets may ask; nothing allows all. */
+  providers?: readonly string[] | undefined;
 }
 export type Read = (tc: TaskContext, task: WorkerTask) => Promise<Outcome<Record<string, unknown>>>;
+
+const RESOURCE: Partial<Record<Collection, Resource>> = { applications: RESOURCES.application, applicationsets: APPLICATION_SET };
 
 /** The object that a task names; only one that was delivered, and the same one. */
 export async function objectOf({ ctx }: TaskContext, task: WorkerTask, collection: Collection): Promise<Outcome<KubeObject>> {
@@ -19,7 +24,7 @@ export async function objectOf({ ctx }: TaskContext, task: WorkerTask, collectio
   if (typeof key !== "string" || typeof uid !== "string" || (name !== undefined && typeof name !== "string")) {
     return stop("ParamsInvalid", "the task does not name its object; this agent may be older than the service");
   }
-  const resource = collection === "applications" ? RESOURCES.application : RESOURCES.secret;
+  const resource = RESOURCE[collection] ?? RESOURCES.secret;
   const found = await ctx.client.get(resource, ctx.namespace, nameOf({ collection, key, ...(name ? { name } : {}) }));
   if (found.kind === "done" && marksOf(found.value, ctx.account)?.uid === uid) return found;
   if (found.kind !== "done" && found.reason !== "NotFound") return found;

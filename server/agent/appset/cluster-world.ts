@@ -1,0 +1,98 @@
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { Secret } from "../../base/secret.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../kube/path.ts";
+import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
+import { APPSET, type Free, type LabelSelector } from "./types.ts";
+import { type Cluster, repositoryFiles, type World } from "./world.ts";
+
+export interface WorldOptions {
+  home: KubeClient;
+  namespace: string;
+  repo: Pick<RepoDoor, "look">;
+  /** How to get into a repository. */
+  access(url: string, project?: string): RepoAccess;
+  /** What the project of the set's applications demands of a repository's commits. */
+  integrity?(url: string, project?: string): Integrity | undefined;
+  allowedProviders?: readonly string[];
+  /** The Secrets of clusters. */
+  clusters(): Iterable<KubeObject>;
+}
+
+/** What generators see of the namespace that the set is in, and of the repositories that it knows. */
+export function clusterWorld({ home, namespace, repo, access, integrity, allowedProviders, clusters }: WorldOptions): World {
+  // By list, because only that is granted: which Secrets there are is not known before.
+  const one = async (resource: Resource, name: string): Promise<Outcome<KubeObject>> => {
+    if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return stop(APPSET.params, `${JSON.stringify(name)} is no name of a ${resource.kind}`);
+    const found = await home.list(resource, { namespace, fieldSelector: `metadata.name=${name}` });
+    if (found.kind !== "done") return found;
+    return found.value.items[0]
+      ? done(found.value.items[0])
+      : stop(APPSET.params, `there is no ${resource.kind} ${name} in namespace ${namespace}`);
+  };
+  return {
+    clusters: () => [...clusters()].map(clusterOf),
+    ...repositoryFiles(repo, access, integrity),
+    allowedProviders,
+    secret: async (name, key) => {
+      const secret = await one(RESOURCES.secret, name);
+      if (secret.kind !== "done") return secret;
+      const refused = withheld(secret.value);
+      if (refused) return stop(APPSET.params, refused);
+      const value = secret.value.data?.[key];
+      if (typeof value !== "string") return stop(APPSET.params, `Secret ${name} has no ${key}`);
+      return done(new Secret(Buffer.from(value, "base64").toString("utf8")));
+    },
+    configMap: async (name) => {
+      const found = await one(RESOURCES.configMap, name);
+      return found.kind === "done" ? done((found.value.data ?? {}) as Record<string, string>) : found;
+    },
+    objects: (apiVersion, plural, which) => objectsOf(home, namespace, apiVersion, plural, which),
+  };
+}
+
+/**
+ * Why a Secret is no token for a set. Whoever writes a set says where its token goes: with the agent's identity, or the credentials of a
+ * repository or cluster, he would have what the service takes care that nobody reads.
+ */
+export function withheld({ metadata, type }: KubeObject): string | undefined {
+  const kind = metadata.labels?.["argocd.argoproj.io/secret-type"];
+  if (kind === "scm-creds") return undefined;
+  const own = metadata.name.startsWith("outpost-agent") || metadata.labels?.["outpost.dev/managed"] === "true";
+  if (!own && kind === undefined && (type === undefined || type === "Opaque")) return undefined;
+  const what = kind ? `the credentials of a ${kind}` : own ? "what the agent itself needs" : `a secret of type ${type}`;
+  return `Secret ${metadata.name} holds ${what} and is not sent to a host: put the token into a Secret of its own, labelled argocd.argoproj.io/secret-type: scm-creds`;
+}
+
+async function objectsOf(
+  home: KubeClient,
+  namespace: string,
+  apiVersion: string,
+  plural: string,
+  { name, selector }: { name?: string; selector?: LabelSelector },
+): Promise<Outcome<Free[]>> {
+  const [group, version] = apiVersion.includes("/") ? (apiVersion.split("/") as [string, string]) : ["", apiVersion];
+  const resource: Resource = { group, version, kind: plural, plural, namespaced: true };
+  const words = [
+    ...Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`),
+    ...(selector?.matchExpressions ?? []).map(({ key, operator, values = [] }) => {
+      if (operator === "Exists") return key;
+      if (operator === "DoesNotExist") return `!${key}`;
+      return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(",")})`;
+    }),
+  ];
+  const found = await home.list(resource, {
+    namespace,
+    labelSelector: words.join(",") || undefined,
+    fieldSelector: name ? `metadata.name=${name}` : undefined,
+  });
+  return found.kind === "done" ? done(found.value.items) : found;
+}
+
+function clusterOf(secret: KubeObject): Cluster {
+  const field = (name: string) =>
+    typeof secret.data?.[name] === "string" ? Buffer.from(secret.data[name], "base64").toString("utf8") : "";
+  const { labels, annotations } = secret.metadata;
+  return { name: field("name") || field("server"), server: field("server"), project: field("project"), labels, annotations };
+}

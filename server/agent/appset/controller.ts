@@ -1,0 +1,292 @@
+import type { KubeClient } from "../../kube/client.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../kube/path.ts";
+import { watch } from "../../kube/watch.ts";
+import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
+import { type LiveApplication, setOf } from "./application.ts";
+import { clusterWorld } from "./cluster-world.ts";
+import { concerns } from "./concerns.ts";
+import { SetMetrics } from "./metrics.ts";
+import { APPLICATION_SET, reconcileSet, type SetDeps } from "./reconcile.ts";
+import { requeueMs } from "./requeue.ts";
+import { isRolling } from "./rollout.ts";
+import { markOf, sane } from "./sane.ts";
+import { failed, withTimes } from "./status.ts";
+import { APPSET, type ApplicationSet, type Generated } from "./types.ts";
+import type { World } from "./world.ts";
+
+export interface SetControllerOptions {
+  home: KubeClient;
+  namespace: string;
+  repo: Pick<RepoDoor, "look">;
+  /** How to get into a repository. */
+  access(url: string, project?: string): RepoAccess;
+  /** What a project demands of a repository's commits. */
+  integrity?(url: string, project?: string): Integrity | undefined;
+  allowedProviders?: readonly string[];
+  /** Somebody in this process who follows the applications already; without it they are watched. */
+  applications?(on: { replace(items: KubeObject[]): void; change(type: string, object: KubeObject): void }): Promise<void>;
+  log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
+  now?: () => number;
+  /** Labels of sets that metrics may show. */
+  metricLabels?: readonly string[];
+}
+
+// A change of one set comes with several events.
+const DEBOUNCE_MS = 50;
+const STOP_MS = 8_000;
+// A timer of more than 24 days ends at once.
+const MAX_DELAY_MS = 86_400_000;
+
+/** Watches sets, their applications and clusters, and calls `reconcileSet` for each set that may have changed, one at a time for each. */
+export class SetController {
+  readonly #options: SetControllerOptions;
+  readonly #deps: SetDeps;
+  readonly #sets = new Map<string, { set: ApplicationSet; inputs: string }>();
+  readonly #applications = new Map<string, LiveApplication>();
+  readonly #clusters = new Map<string, KubeObject>();
+  readonly #timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
+  /** What each set's generators gave, so that an application's news are no reason to ask Git or another host. */
+  readonly #given = new Map<string, { inputs: string; made: Generated[]; until: number }>();
+  readonly #running = new Map<string, { again: boolean; work: Promise<void> }>();
+  readonly #watching = new AbortController();
+  readonly metrics: SetMetrics;
+  #watches: Promise<void>[] = [];
+  #stopped = false;
+
+  constructor(options: SetControllerOptions) {
+    this.#options = options;
+    const sets = () => [...this.#sets.values()].map(({ set }) => set);
+    this.metrics = new SetMetrics({ sets, applications: () => this.#applications.values() }, options.metricLabels);
+    const applications = {
+      get: (name: string) => this.#applications.get(name),
+      all: () => this.#applications.values(),
+      seen: (app: LiveApplication) => this.#seenApplication(app),
+    };
+    const { home, namespace, now = Date.now } = options;
+    this.#deps = { home, namespace, world: this.#world(), applications, written: (set) => this.#seenSet(set), ...this.#memory(), now };
+  }
+
+  /** Resolves when everything was listed once. */
+  async start(): Promise<void> {
+    const follow = this.#options.applications ?? ((on) => this.#watch(RESOURCES.application, undefined, on));
+    await Promise.all([
+      follow({
+        replace: (items) => {
+          const names = new Set(items.map(({ metadata }) => metadata.name));
+          for (const name of [...this.#applications.keys()]) if (!names.has(name)) this.#goneApplication(name);
+          for (const item of items) this.#seenApplication(item as LiveApplication);
+        },
+        change: (type, object) =>
+          type === "DELETED" ? this.#goneApplication(object.metadata.name) : this.#seenApplication(object as LiveApplication),
+      }),
+      this.#watch(RESOURCES.secret, "argocd.argoproj.io/secret-type=cluster", {
+        replace: (items) => {
+          this.#clusters.clear();
+          for (const item of items) this.#clusters.set(item.metadata.name, item);
+          this.#all();
+        },
+        change: (type, object) => {
+          if (type === "DELETED") this.#clusters.delete(object.metadata.name);
+          else this.#clusters.set(object.metadata.name, object);
+          this.#all();
+        },
+      }),
+    ]);
+    // Last: a set that is looked at before the applications are known would try to make them again.
+    await this.#watch(APPLICATION_SET, undefined, {
+      replace: (items) => {
+        const names = new Set(items.map(({ metadata }) => metadata.name));
+        for (const name of [...this.#sets.keys()]) if (!names.has(name)) this.#goneSet(name);
+        for (const item of items) this.#seenSet(item as ApplicationSet);
+      },
+      change: (type, object) => (type === "DELETED" ? this.#goneSet(object.metadata.name) : this.#seenSet(object as ApplicationSet)),
+    });
+  }
+
+  /** Lets the work that runs come to its end. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const { timer } of this.#timers.values()) clearTimeout(timer);
+    let late: NodeJS.Timeout | undefined;
+    const ended = Promise.all([...this.#running.values()].map(({ work }) => work));
+    await Promise.race([ended, new Promise((resolve) => (late = setTimeout(resolve, STOP_MS)))]);
+    clearTimeout(late);
+    this.#watching.abort();
+    await Promise.all(this.#watches);
+  }
+
+  #memory(): Pick<SetDeps, "known" | "gave"> {
+    return {
+      known: ({ metadata: { name } }) => {
+        const given = this.#given.get(name);
+        return given && given.inputs === this.#sets.get(name)?.inputs && Date.now() < given.until ? given.made : undefined;
+      },
+      gave: ({ metadata: { name }, spec }, made) => {
+        const inputs = this.#sets.get(name)?.inputs;
+        // A little less than the time of the next look, so that it does not find the old answer.
+        const until = Date.now() + (requeueMs(spec) ?? Number.MAX_SAFE_INTEGER) - 20;
+        if (inputs !== undefined) this.#given.set(name, { inputs, made, until });
+      },
+    };
+  }
+
+  /** Looks at a set again, and asks its generators anew. */
+  ask(name: string): void {
+    this.#given.delete(name);
+    this.add(name);
+  }
+
+  /** Looks at a set again, at the latest after a time. */
+  add(name: string, afterMs = DEBOUNCE_MS): void {
+    if (this.#stopped) return;
+    const delayMs = Math.min(afterMs, MAX_DELAY_MS);
+    const at = Date.now() + delayMs;
+    const waiting = this.#timers.get(name);
+    if (waiting && waiting.at <= at) return;
+    clearTimeout(waiting?.timer);
+    this.#timers.set(name, { at, timer: setTimeout(() => this.#run(name), delayMs) });
+  }
+
+  /** Somebody says that a repository has changed: sets that read it look again. */
+  repositoryChanged(url: string): void {
+    for (const [name, { set }] of this.#sets) if (concerns(set.spec, url)) this.ask(name);
+  }
+
+  #all(): void {
+    for (const name of this.#sets.keys()) this.ask(name);
+  }
+
+  #run(name: string): void {
+    this.#timers.delete(name);
+    const running = this.#running.get(name);
+    if (running) {
+      running.again = true;
+      return;
+    }
+    const state = { again: false, work: Promise.resolve() };
+    this.#running.set(name, state);
+    state.work = this.#work(name)
+      .catch((error: Error) => {
+        this.#options.log.error({ applicationSet: name, error: error.stack }, "a set could not even be set aside");
+        this.add(name, 60_000);
+      })
+      .finally(() => {
+        this.#running.delete(name);
+        if (state.again) this.add(name);
+      });
+  }
+
+  async #work(name: string): Promise<void> {
+    const known = this.#sets.get(name);
+    if (!known || this.#stopped) return;
+    const started = performance.now();
+    try {
+      const next = await reconcileSet(this.#deps, known.set).finally(() => this.metrics.reconciled(known.set, performance.now() - started));
+      const until = this.#given.get(name)?.until;
+      // Not later than the answer holds, however often applications were news in between.
+      const due = until === undefined || next === undefined ? next : Math.max(20, Math.min(next, until + 20 - Date.now()));
+      if (due !== undefined && this.#sets.has(name)) this.add(name, due);
+    } catch (error) {
+      // A bug, or a specification of a shape nobody thought of: this set waits and says so, the others go on.
+      const { message, stack } = error as Error;
+      this.#options.log.error({ applicationSet: name, error: stack }, "reconcile threw");
+      const said = failed("InternalError", `this set cannot be worked on: ${message}`, false);
+      const conditions = withTimes(said, known.set.status?.conditions, new Date(this.#deps.now()).toISOString().replace(/\.\d+/, ""));
+      await this.#deps.home.patchStatus(APPLICATION_SET, this.#deps.namespace, name, { conditions });
+      this.add(name, 60_000);
+    }
+  }
+
+  #seenSet(given: ApplicationSet): void {
+    const set = sane(given);
+    const { name, uid, generation, annotations, finalizers, deletionTimestamp } = set.metadata;
+    const inputs = markOf({ uid, generation, spec: set.spec, annotations, finalizers, deletionTimestamp });
+    const old = this.#sets.get(name);
+    if (old?.set.metadata.uid === uid && !isNewer(set.metadata.resourceVersion ?? "", old?.set.metadata.resourceVersion ?? "")) return;
+    this.#sets.set(name, { set, inputs });
+    if (old?.inputs !== inputs) this.add(name);
+  }
+
+  #goneSet(name: string): void {
+    const gone = this.#sets.get(name);
+    if (gone) this.metrics.forget(gone.set);
+    this.#sets.delete(name);
+    this.#given.delete(name);
+    clearTimeout(this.#timers.get(name)?.timer);
+    this.#timers.delete(name);
+  }
+
+  #seenApplication(app: LiveApplication): void {
+    const { name, resourceVersion = "", uid } = app.metadata;
+    const old = this.#applications.get(name);
+    if (old?.metadata.uid === uid && !isNewer(resourceVersion, old?.metadata.resourceVersion ?? "")) return;
+    this.#applications.set(name, app);
+    // Whose it was and whose it is: an owner that was taken away matters to the one who had it.
+    for (const owner of new Set([setOf(app), old && setOf(old)])) if (owner && this.#matters(owner, old, app)) this.add(owner);
+  }
+
+  #goneApplication(name: string): void {
+    const old = this.#applications.get(name);
+    this.#applications.delete(name);
+    // Another set may have waited for the name.
+    for (const [owner, { set }] of this.#sets) {
+      const waited = set.status?.conditions?.some(({ reason }) => reason === APPSET.clash);
+      if ((old && setOf(old) === owner) || waited) this.add(owner);
+    }
+  }
+
+  #matters(owner: string, old: LiveApplication | undefined, app: LiveApplication): boolean {
+    if (!old || inputsOf(old) !== inputsOf(app)) return true;
+    const set = this.#sets.get(owner)?.set;
+    return summary(old) !== summary(app) || (set !== undefined && isRolling(set.spec) && canonicalState(old) !== canonicalState(app));
+  }
+
+  #watch(
+    resource: Resource,
+    labelSelector: string | undefined,
+    on: { replace(items: KubeObject[]): void; change(type: string, object: KubeObject): void },
+  ): Promise<void> {
+    const { home, namespace, log } = this.#options;
+    return new Promise((resolve) => {
+      const running = watch({
+        client: home,
+        resource,
+        namespace,
+        labelSelector,
+        signal: this.#watching.signal,
+        replace: (items) => {
+          on.replace(items);
+          resolve();
+        },
+        change: on.change,
+        failed: ({ reason, message }) => {
+          log.warn({ resource: resource.plural, reason }, message);
+          // Where the kind is not installed there are no sets; the watch goes on asking.
+          if (resource === APPLICATION_SET) resolve();
+        },
+      });
+      this.#watches.push(running.then(resolve));
+    });
+  }
+
+  #world(): World {
+    return clusterWorld({ ...this.#options, clusters: () => this.#clusters.values() });
+  }
+}
+
+/** What of an application a set itself writes. */
+const inputsOf = ({ metadata, spec }: LiveApplication): string =>
+  markOf({
+    spec,
+    labels: metadata.labels,
+    annotations: metadata.annotations,
+    finalizers: metadata.finalizers,
+    owners: metadata.ownerReferences,
+    gone: metadata.deletionTimestamp,
+  });
+const summary = ({ status }: LiveApplication): string => `${status?.sync?.status} ${status?.health?.status} ${status?.health?.message}`;
+const canonicalState = (app: LiveApplication): string =>
+  `${summary(app)} ${app.status?.operationState?.phase} ${app.status?.sync?.revision} ${app.operation === undefined}`;
+
+const isNewer = (a: string, b: string): boolean => (a.length !== b.length ? a.length > b.length : a > b);

@@ -1,0 +1,64 @@
+import { done, type Outcome } from "../../base/outcome.ts";
+import type { Secret } from "../../base/secret.ts";
+import type { LookRequest } from "../repo/look.ts";
+import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
+import type { Free, LabelSelector } from "./types.ts";
+
+export interface Cluster {
+  name: string;
+  server: string;
+  project?: string | null;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+export interface RepositoryAt {
+  repoURL: string;
+  revision: string;
+  /** Look again, though the answer is known. */
+  fresh: boolean;
+  /** What is kept for this project alone may be used. */
+  project?: string;
+}
+
+/** What generators see of the world; each answer may fail, and a failure is never an empty answer. */
+export interface World {
+  /** Clusters that have a Secret. */
+  clusters(): Cluster[];
+  /** Folders of a repository, hidden ones left out. */
+  directories(at: RepositoryAt): Promise<Outcome<string[]>>;
+  /** Files that fit a pattern as `git ls-files` reads it, by path. */
+  files(at: RepositoryAt, patterns: { include: string[]; exclude: string[] }): Promise<Outcome<Map<string, string>>>;
+  secret(name: string, key: string): Promise<Outcome<Secret>>;
+  configMap(name: string): Promise<Outcome<Record<string, string>>>;
+  /** Objects of a kind in the set's namespace: one by name, or those that fit. */
+  objects(apiVersion: string, plural: string, which: { name?: string; selector?: LabelSelector }): Promise<Outcome<Free[]>>;
+  /** Addresses of providers that may be asked; nothing allows all. */
+  allowedProviders?: readonly string[];
+}
+
+/** What a repo server tells of repositories; `access` says how to get into one. */
+export function repositoryFiles(
+  repo: Pick<RepoDoor, "look">,
+  access: (url: string, project?: string) => RepoAccess,
+  integrity: (url: string, project?: string) => Integrity | undefined = () => undefined,
+): Pick<World, "directories" | "files"> {
+  const look = ({ repoURL, revision, fresh, project }: RepositoryAt, want: LookRequest["want"]) =>
+    repo.look({
+      repo: access(repoURL, project),
+      revision,
+      freshness: fresh ? "hard" : "normal",
+      want,
+      integrity: integrity(repoURL, project),
+    });
+  return {
+    directories: async (at) => {
+      const looked = await look(at, { directories: true });
+      return looked.kind === "done" ? done(looked.value.directories ?? []) : looked;
+    },
+    files: async (at, patterns) => {
+      const looked = await look(at, patterns);
+      return looked.kind === "done" ? done(new Map(Object.entries(looked.value.files ?? {}))) : looked;
+    },
+  };
+}

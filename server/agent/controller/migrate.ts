@@ -1,0 +1,51 @@
+import { done, type Outcome } from "../../base/outcome.ts";
+import { FIELD_MANAGER } from "../../kube/client.ts";
+import type { FieldSet, KubeObject, ManagedFields } from "../../kube/object.ts";
+import { type Resource, resourcePath } from "../../kube/path.ts";
+import type { Destination } from "./destination.ts";
+
+/** Who may have applied an object before: by hand, or as Argo CD does. */
+const FORMER = ["kubectl-client-side-apply", "argocd-controller"];
+
+/** The entries of those who applied an object before us and whose fields nobody would ever remove. */
+export function formerFields(object: KubeObject, more?: string): ManagedFields[] {
+  const names = more ? [...FORMER, more] : FORMER;
+  return (object.metadata.managedFields ?? []).filter(
+    (f) =>
+      names.includes(f.manager ?? "") &&
+      !f.subresource &&
+      (f.operation === "Update" || (f.operation === "Apply" && f.manager !== FIELD_MANAGER)),
+  );
+}
+
+/**
+ * Makes the fields of former appliers ours, as `kubectl` does it for `--server-side`: what Git has no longer is then removed by the apply
+ * that follows. Only the ownership changes.
+ */
+export async function takeOver(
+  { writer }: Destination,
+  resource: Resource,
+  object: KubeObject,
+  former: readonly ManagedFields[],
+): Promise<Outcome<KubeObject | undefined>> {
+  const all = object.metadata.managedFields ?? [];
+  const ours = all.find((f) => f.manager === FIELD_MANAGER && f.operation === "Apply" && !f.subresource);
+  if (!ours) return done(undefined);
+  const fieldsV1 = former.reduce((set, f) => union(set, f.fieldsV1 ?? {}), ours.fieldsV1 ?? {});
+  const managedFields = all.filter((f) => !former.includes(f)).map((f) => (f === ours ? { ...ours, fieldsV1 } : f));
+  const { namespace, name, resourceVersion } = object.metadata;
+  return writer.json("PATCH", resourcePath(resource, namespace, name), {
+    contentType: "application/json-patch+json",
+    body: [
+      // Whoever wrote meanwhile is not passed over.
+      { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+      { op: "replace", path: "/metadata/managedFields", value: managedFields },
+    ],
+  });
+}
+
+function union(a: FieldSet, b: FieldSet): FieldSet {
+  const result: FieldSet = { ...a };
+  for (const [name, inner] of Object.entries(b)) result[name] = result[name] ? union(result[name], inner) : inner;
+  return result;
+}

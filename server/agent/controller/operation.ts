@@ -1,0 +1,155 @@
+import { isDeepStrictEqual } from "node:util";
+import { done } from "../../base/outcome.ts";
+import {
+  type Application,
+  causeOf,
+  deployedOf,
+  deployedSources,
+  type HistoryEntry,
+  META,
+  type Operation,
+  type OperationState,
+  revisionsOf,
+  sourcesOf,
+} from "./application.ts";
+import { waitsFor } from "./dependencies.ts";
+import type { Deps, Wanted } from "./deps.ts";
+import type { Destination } from "./destination.ts";
+import type { Observed } from "./observe.ts";
+import { decide, firstReason, isOpen, retryDelay } from "./policy.ts";
+import { render, toTargets } from "./render.ts";
+import type { Report } from "./report.ts";
+import { heldBack } from "./windows.ts";
+
+/** The operation that runs now: one that has begun, one that was asked for, or one that the policy begins. */
+export async function operationToRun(
+  deps: Deps,
+  app: Application,
+  destination: Destination,
+  wanted: Wanted,
+  seen: Observed,
+  report: Report,
+  now: () => string,
+  wait: (ms: number) => void,
+): Promise<OperationState | undefined> {
+  const running = app.status?.operationState;
+  const { status, outOfSync, prunable, inventory } = seen;
+  const judge = (given: Application) =>
+    decide({ app: given, status, outOfSync, revisions: wanted.revisions, prunable: prunable.length, inventory, now: deps.now() });
+  // What was newest when it began is so no longer: the newer one is begun instead, by the same rules as ever.
+  const anew = supersedable(app, wanted) ? judge({ ...app, status: { ...app.status, operationState: undefined } }) : undefined;
+  if (isOpen(running) && anew?.do !== "sync") {
+    const due = retryAt(running!);
+    if (due === undefined || running!.phase === "Terminating") return running;
+    if (due > deps.now()) {
+      wait(due - deps.now());
+      report.condition("SyncError", firstReason(running!) ?? "SyncFailed", running!.message ?? "the sync failed");
+      return undefined;
+    }
+    return begin(running!.operation, wanted, app, now(), (running!.retryCount ?? 0) + 1);
+  }
+  if (app.operation) return begin(app.operation, wanted, app, now());
+  const decision = anew ?? judge(app);
+  if (decision.do === "wait") wait(decision.afterMs);
+  if (decision.do === "refuse") report.condition(decision.condition.type, decision.condition.reason, decision.condition.message);
+  if (decision.do !== "sync") return undefined;
+  const waiting = waitsFor(app, app.metadata.annotations?.[META.dependsOn] ? deps.store.all() : []);
+  if (waiting) {
+    report.condition("SyncBlocked", waiting.reason, waiting.message);
+    return undefined;
+  }
+  const held = heldBack(deps, app, destination, true);
+  if (held) {
+    wait(held.afterMs);
+    report.condition("SyncBlocked", "SyncWindow", held.message);
+    return undefined;
+  }
+  const operation: Operation = {
+    sync: { ...revisionFields(app, wanted.revisions), prune: app.spec.syncPolicy?.automated?.prune === true },
+    initiatedBy: { automated: true },
+    retry: app.spec.syncPolicy?.retry ?? { limit: 5 },
+  };
+  if (decision.attempts) operation.sync!.autoHealAttemptsCount = decision.attempts;
+  if (decision.onlyOutOfSync) {
+    operation.sync!.resources = outOfSync.map(({ group = "", kind, name, namespace = "" }) => ({ group, kind, name, namespace }));
+  }
+  return begin(operation, wanted, app, now());
+}
+
+/**
+ * Whether a running automatic sync has been overtaken by a newer commit and may be left here. Its steps are over whenever this is asked, but
+ * a hook that runs is not left behind.
+ */
+function supersedable(app: Application, wanted: Wanted): boolean {
+  const state = app.status?.operationState;
+  if (state?.phase !== "Running" || !byItself(state) || app.operation) return false;
+  if (!isDeepStrictEqual(deployedSources(state.syncResult), sourcesOf(app))) return false;
+  if (state.syncResult?.resources?.some((result) => result.hookPhase === "Running")) return false;
+  return !isDeepStrictEqual(revisionsOf(state.syncResult), wanted.revisions);
+}
+
+export const byItself = ({ operation }: OperationState): boolean => operation.initiatedBy?.automated === true;
+
+function begin(operation: Operation, wanted: Wanted, app: Application, startedAt: string, retryCount?: number): OperationState {
+  const own = sourcesOf(app);
+  const asked = deployedSources(operation.sync);
+  // One revision for an application with several sources means that of its first.
+  const named = operation.sync?.revisions ?? (operation.sync?.revision ? [operation.sync.revision] : []);
+  const revisions = wanted.revisions.map((revision, i) => named[i] ?? revision);
+  const syncResult = deployedOf(app, asked.length ? asked : own, revisions);
+  const state: OperationState = { operation, phase: "Running", startedAt, syncResult };
+  return retryCount ? { ...state, retryCount } : state;
+}
+
+/** The objects of the operation's own revisions, when they are not those that were compared. */
+export async function targetsOf(deps: Deps, app: Application, state: OperationState, destination: Destination, wanted: Wanted) {
+  const revisions = revisionsOf(state.syncResult);
+  const sources = deployedSources(state.syncResult);
+  const own = sourcesOf(app);
+  const same = revisions.every((revision, i) => revision === wanted.revisions[i] || revision === own[i]?.targetRevision);
+  if (same && isDeepStrictEqual(sources, own)) {
+    Object.assign(state.syncResult!, revisionFields(app, wanted.revisions));
+    return done(wanted.normalised.targets);
+  }
+  const asked = sources.map((source, i) => ({ ...source, targetRevision: revisions[i] ?? source.targetRevision }));
+  const rendered = await render(deps, app, asked, destination, "cached");
+  if (rendered.kind !== "done") return rendered;
+  Object.assign(state.syncResult!, revisionFields(app, rendered.value.revisions));
+  return done((await toTargets(app, destination, rendered.value.objects!)).targets);
+}
+
+export const revisionFields = (app: Application, revisions: string[]) =>
+  app.spec.sources?.length ? { revisions } : { revision: revisions[0] };
+
+const RETRYING = /Retrying attempt #\d+ at (\S+)\.$/;
+
+/** A failed attempt that has retries left stays `Running` until the time it names. */
+export function retry(state: OperationState, now: number): { state: OperationState; afterMs: number } | undefined {
+  if (state.phase !== "Failed" || state.message === "Operation terminated") return undefined;
+  const count = (state.retryCount ?? 0) + 1;
+  const afterMs = retryDelay(state.operation.retry, count);
+  if (afterMs === undefined) return undefined;
+  const at = new Date(now + afterMs).toISOString();
+  return { afterMs, state: { ...state, phase: "Running", message: `${state.message}. Retrying attempt #${count} at ${at}.` } };
+}
+
+export function retryAt(state: OperationState): number | undefined {
+  const at = state.finishedAt ? RETRYING.exec(state.message ?? "")?.[1] : undefined;
+  return at ? Date.parse(at) : undefined;
+}
+
+/** Full syncs that succeeded, oldest first. */
+export function history(app: Application, state: OperationState, old: HistoryEntry[] | undefined) {
+  const entries = old ?? [];
+  const limit = app.spec.revisionHistoryLimit ?? 10;
+  if (state.phase !== "Succeeded" || state.operation.sync?.dryRun || state.operation.sync?.resources?.length) return entries;
+  const entry = {
+    id: (entries.at(-1)?.id ?? -1) + 1,
+    ...deployedOf(app, deployedSources(state.syncResult), revisionsOf(state.syncResult)),
+    deployedAt: state.finishedAt!,
+    deployStartedAt: state.startedAt,
+    initiatedBy: state.operation.initiatedBy,
+    cause: causeOf(state.operation),
+  };
+  return limit > 0 ? [...entries, entry].slice(-limit) : [];
+}

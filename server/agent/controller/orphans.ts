@@ -1,0 +1,70 @@
+import { gvkOf, type KubeObject } from "../../kube/object.ts";
+import { type Resource, resourcePath } from "../../kube/path.ts";
+import { countsAsOrphan, type Project } from "../project/project.ts";
+import type { Application } from "./application.ts";
+import type { Destination } from "./destination.ts";
+import { heldOf } from "./projects.ts";
+import { ownerOf } from "./tracking.ts";
+
+// Names and labels only, a page a kind: more than that in one namespace is counted as that many.
+const ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const PAGE = 500;
+const PARALLEL = 4;
+// The cluster makes them itself for objects that are counted already.
+const DERIVED = new Set(["/Endpoints", "discovery.k8s.io/EndpointSlice"]);
+
+/** The objects of an application's namespace that belong to no application, by `group/Kind name`. */
+export async function findOrphans(
+  destination: Destination,
+  project: Project,
+  app: Application,
+  exists: (application: string) => boolean,
+): Promise<string[]> {
+  const found = await orphansOf(destination, project, app, exists);
+  return found.map((object) => `${gvkOf(object).group}/${object.kind} ${object.metadata.name}`).sort();
+}
+
+/** The same, as far as their metadata goes. */
+export async function orphansOf(
+  destination: Destination,
+  project: Project,
+  app: Application,
+  exists: (application: string) => boolean,
+): Promise<KubeObject[]> {
+  const { client, settings, server, name } = destination;
+  const { namespace } = app.spec.destination;
+  if (!namespace) return [];
+  const kinds = newest(await client.discovery.all()).filter(
+    ({ group, kind, namespaced, verbs }) =>
+      namespaced && verbs?.includes("list") && !DERIVED.has(`${group}/${kind}`) && !settings.excludes(group, kind, server),
+  );
+  const found: KubeObject[] = [];
+  const work = async () => {
+    for (let resource = kinds.pop(); resource; resource = kinds.pop()) {
+      const page = await client.json<{ items?: KubeObject[] }>("GET", resourcePath(resource, namespace), {
+        query: { limit: PAGE },
+        accept: ACCEPT,
+      });
+      // What may not be seen is not counted.
+      if (page.kind !== "done") continue;
+      const { group, version, kind } = resource;
+      for (const item of page.value.items ?? []) {
+        const object = { ...item, apiVersion: group ? `${group}/${version}` : version, kind };
+        const owner = ownerOf(object);
+        const owned = owner !== undefined && (owner === app.metadata.name || exists(owner));
+        if (owned || object.metadata.ownerReferences?.length) continue;
+        if (countsAsOrphan(project, { server, name }, heldOf(object, resource))) found.push(object);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  return found;
+}
+
+/** One version of each kind: the others show the same objects. */
+export function newest(resources: readonly Resource[]): Resource[] {
+  const kinds = new Map<string, Resource>();
+  for (const resource of resources)
+    if (!kinds.has(`${resource.group}/${resource.kind}`)) kinds.set(`${resource.group}/${resource.kind}`, resource);
+  return [...kinds.values()];
+}

@@ -1,0 +1,129 @@
+import { digest } from "../../base/canonical.ts";
+import { parentKey, repositoryKey } from "../../base/repository-key.ts";
+import { type Application, sourcesOf } from "./application.ts";
+
+/** What is told of a repository from outside; all of it may be wrong, so none of it is taken for the truth. */
+export interface RepositoryHint {
+  at?: string;
+  revision?: string;
+  refs?: string[];
+}
+
+// A remote is asked again after two to three minutes; the spread keeps repositories from being asked all at once.
+export const POLL_MS = 120_000;
+export const POLL_JITTER_MS = 60_000;
+const GATHER_MS = 5;
+
+interface Polled {
+  url: string;
+  apps: Set<string>;
+  timer?: NodeJS.Timeout;
+  /** Whom the next look is for: those that were asked about by name, or all. */
+  wanted: Set<string> | "all";
+  /** A look that runs, and one that was asked for since it began: however many ask, one more look serves them all. */
+  running?: Promise<void>;
+  next?: Promise<void>;
+}
+
+/** Which applications read which repository, and when each repository is looked at: once for all of them. */
+export class Polls {
+  readonly #repositories = new Map<string, Polled>();
+  readonly #urls = new Map<string, string[]>();
+  readonly #look: (url: string, apps: ReadonlySet<string>) => Promise<void>;
+  readonly #intervalMs: (id: string) => number;
+  #stopped = false;
+
+  constructor(look: (url: string, apps: ReadonlySet<string>) => Promise<void>, intervalMs = pollMs) {
+    this.#look = look;
+    this.#intervalMs = intervalMs;
+  }
+
+  seen(app: Application): void {
+    const { name } = app.metadata;
+    const urls = [...new Set(sourcesOf(app).map(({ repoURL }) => repoURL))].filter((url) => typeof url === "string");
+    const before = this.#urls.get(name) ?? [];
+    if (before.length === urls.length && before.every((url, i) => url === urls[i])) return;
+    this.gone(name);
+    this.#urls.set(name, urls);
+    for (const url of urls) {
+      let polled = this.#repositories.get(url);
+      if (!polled) {
+        polled = { url, apps: new Set(), wanted: new Set() };
+        this.#repositories.set(url, polled);
+        this.#arm(polled);
+      }
+      polled.apps.add(name);
+    }
+  }
+
+  gone(name: string): void {
+    for (const url of this.#urls.get(name) ?? []) {
+      const polled = this.#repositories.get(url);
+      polled?.apps.delete(name);
+      if (polled?.apps.size !== 0) continue;
+      clearTimeout(polled.timer);
+      this.#repositories.delete(url);
+    }
+    this.#urls.delete(name);
+  }
+
+  /** Looks at a repository now, under each spelling that applications have for it. */
+  async changed(url: string): Promise<void> {
+    const key = repositoryKey(url) ?? url;
+    // A chart is asked for by the registry's folder that it is in.
+    const wanted = [key, parentKey(key)];
+    const meant = [...this.#repositories.values()].filter((polled) => wanted.includes(repositoryKey(polled.url) ?? polled.url));
+    await Promise.all(meant.map((polled) => this.#ask(polled)));
+  }
+
+  /** Looks at what one application reads, together with others of whom the same is asked; false when it reads more than one repository. */
+  async refresh(name: string): Promise<boolean> {
+    const [url, ...more] = this.#urls.get(name) ?? [];
+    const polled = url !== undefined && more.length === 0 ? this.#repositories.get(url) : undefined;
+    if (!polled) return false;
+    await this.#ask(polled, name);
+    return true;
+  }
+
+  /** How many applications read a repository. */
+  get repositories(): number {
+    return this.#repositories.size;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const { timer } of this.#repositories.values()) clearTimeout(timer);
+  }
+
+  #arm(polled: Polled): void {
+    clearTimeout(polled.timer);
+    if (this.#stopped) return;
+    polled.timer = setTimeout(() => void this.#ask(polled), this.#intervalMs(polled.url));
+    polled.timer.unref();
+  }
+
+  #ask(polled: Polled, name?: string): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    if (name === undefined) polled.wanted = "all";
+    else if (polled.wanted !== "all") polled.wanted.add(name);
+    polled.next ??= (async () => {
+      await polled.running;
+      // Those who ask at the same moment are looked at together.
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      polled.next = undefined;
+      const { wanted } = polled;
+      polled.wanted = new Set();
+      polled.running = this.#look(polled.url, wanted === "all" ? polled.apps : wanted);
+      try {
+        await polled.running;
+      } finally {
+        polled.running = undefined;
+        if (wanted === "all" && this.#repositories.get(polled.url) === polled) this.#arm(polled);
+      }
+    })();
+    return polled.next;
+  }
+}
+
+// The same repository always gets the same share, so that restarts keep the spread.
+const pollMs = (id: string): number => POLL_MS + (Number.parseInt(digest(id).slice(0, 6), 16) % POLL_JITTER_MS);

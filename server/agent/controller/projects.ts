@@ -1,0 +1,136 @@
+import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import { KubeClient } from "../../kube/client.ts";
+import { KUBE } from "../../kube/errors.ts";
+import { gvkOf, type KubeObject } from "../../kube/object.ts";
+import type { Resource } from "../../kube/path.ts";
+import {
+  accountFor,
+  DEFAULT_PROJECT,
+  type Held,
+  type Project,
+  readProject,
+  refusesApplication,
+  refusesObject,
+} from "../project/project.ts";
+import type { Application } from "./application.ts";
+import type { Destination, Destinations } from "./destination.ts";
+import { ownerOf } from "./tracking.ts";
+
+/** The AppProjects of our namespace. */
+export class Projects {
+  #known = new Map<string, Project | string>();
+  #failure: Failure | undefined = again("ProjectsUnknown", "the AppProjects have not been read yet");
+
+  /** True when nothing was known before. */
+  replace(objects: readonly KubeObject[]): boolean {
+    const first = this.#failure !== undefined;
+    this.#known = new Map(objects.map((object) => [object.metadata.name, readProject(object.metadata.name, object.spec)]));
+    this.#failure = undefined;
+    return first;
+  }
+
+  /** They cannot be read: the last known stand. A cluster without the kind has none; else nobody is let through on not knowing. */
+  failed(failure: Failure): void {
+    if (!this.#failure) return;
+    if (failure.reason === KUBE.kindNotFound) this.replace([]);
+    else this.#failure = failure;
+  }
+
+  find(name: string): Outcome<Project> {
+    if (this.#failure) return again(this.#failure.reason, `the AppProjects cannot be read: ${this.#failure.message}`);
+    const known = this.#known.get(name);
+    if (typeof known === "string") return stop("ProjectInvalid", `AppProject ${name} permits nothing, because it cannot be read: ${known}`);
+    if (known) return done(known);
+    if (name === DEFAULT_PROJECT.name) return done(DEFAULT_PROJECT);
+    return stop("ProjectNotFound", `Application referencing project ${name} which does not exist`);
+  }
+}
+
+const MAX_REMEMBERED = 10_000;
+
+export const projectOf = (app: Application): string => app.spec.project || DEFAULT_PROJECT.name;
+
+interface Places {
+  destinations: Destinations;
+  projects: Projects;
+}
+
+/** Where an application goes and under which restrictions; a refusal is the project's. */
+export async function place({ destinations, projects }: Places, app: Application): Promise<Outcome<Destination>> {
+  const project = projects.find(projectOf(app));
+  if (project.kind !== "done") return project;
+  const found = await destinations.find(app);
+  if (found.kind !== "done") return found;
+  const { server, name, project: clusterProject } = found.value;
+  const to = { server, name, namespace: app.spec.destination.namespace ?? "" };
+  const urls = (app.spec.sources?.length ? app.spec.sources : [app.spec.source!]).map(({ repoURL }) => repoURL);
+  const refused = refusesApplication(project.value, urls, to, clusterProject);
+  return refused ? stop(refused.reason, refused.message) : bind(found.value, project.value, to.namespace);
+}
+
+/** Where an application's objects are taken away: what it is made of need not be permitted any more. */
+export async function placeOfDeletion({ destinations, projects }: Places, app: Application): Promise<Outcome<Destination>> {
+  const found = await destinations.find(app);
+  if (found.kind !== "done") return found;
+  const project = projects.find(projectOf(app));
+  return project.kind === "done" ? bind(found.value, project.value, app.spec.destination.namespace ?? "") : project;
+}
+
+// By destination and project, so that a change of either makes a new one, and looking again costs nothing.
+const bound = new WeakMap<Destination, WeakMap<Project, Map<string, Destination>>>();
+
+/** The destination as the project allows it: a guard for objects, and a client that acts as the project's account. */
+function bind(destination: Destination, project: Project, namespace: string): Outcome<Destination> {
+  if (project === DEFAULT_PROJECT) return done(destination);
+  const { server, name } = destination;
+  const account = destination.settings.impersonates ? accountFor(project, { server, name, namespace }) : { user: "" };
+  if ("problem" in account) return stop("ServiceAccountNotFound", account.problem);
+  const projects = bound.get(destination) ?? new WeakMap<Project, Map<string, Destination>>();
+  bound.set(destination, projects);
+  const accounts = projects.get(project) ?? new Map<string, Destination>();
+  projects.set(project, accounts);
+  let made = accounts.get(account.user);
+  if (!made) {
+    const refuse = remembered((held) => refusesObject(project, { server, name }, held));
+    made = { ...destination, writer: account.user ? actingAs(destination, account.user) : destination.client, refuse };
+    accounts.set(account.user, made);
+  }
+  return done(made);
+}
+
+/** The same for all objects of a kind in a namespace; only of cluster-wide ones the name counts. */
+function remembered(judge: (held: Held) => string | undefined): NonNullable<Destination["refuse"]> {
+  const known = new Map<string, string | undefined>();
+  return (object, resource) => {
+    const held = heldOf(object, resource);
+    const key = `${held.group}/${held.kind}/${held.namespaced}/${held.namespaced ? held.namespace : held.name}`;
+    if (known.has(key)) return known.get(key);
+    const refused = judge(held);
+    if (known.size >= MAX_REMEMBERED) known.clear();
+    known.set(key, refused);
+    return refused;
+  };
+}
+
+/** One client for each account of a destination; the destination closes them. */
+export function actingAs(destination: Destination, user: string): KubeClient {
+  let client = destination.accounts.get(user);
+  if (!client) {
+    client = new KubeClient({ ...destination.client.config, impersonate: user });
+    destination.accounts.set(user, client);
+  }
+  return client;
+}
+
+/** Whether a live object is the application's to prune or delete: what is not permitted or left out of everything is not, whatever it says. */
+export const belongs =
+  (app: Application, { refuse, settings, server }: Pick<Destination, "refuse" | "settings" | "server">) =>
+  (object: KubeObject): boolean =>
+    ownerOf(object) === app.metadata.name && !refuse?.(object) && !settings.excludes(gvkOf(object).group, object.kind, server);
+
+/** A kind that the cluster does not have yet is judged by whether the object names a namespace, and again when it is there. */
+export function heldOf(object: KubeObject, resource?: Resource): Held {
+  const { namespace = "", name } = object.metadata;
+  const { group, kind } = gvkOf(object);
+  return { group, kind, name, namespace, namespaced: resource ? resource.namespaced : namespace !== "" };
+}

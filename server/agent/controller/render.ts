@@ -1,0 +1,108 @@
+import type { Outcome } from "../../base/outcome.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { gvkOf } from "../../kube/object.ts";
+import type { Freshness, Keyring, Rendered, RenderRequest, RepoAccess, Source } from "../repo/types.ts";
+import { type Application, META } from "./application.ts";
+import type { Deps } from "./deps.ts";
+import type { Destination } from "./destination.ts";
+import { integrityOf } from "./integrity.ts";
+import { looksUp, renderReading, versionsOf } from "./lookup.ts";
+import { type Normalised, normalise } from "./normalise.ts";
+import { projectOf } from "./projects.ts";
+import type { Repositories } from "./repositories.ts";
+
+/** What is known of the content already: the caller's key, and the commits that a look a moment ago has found. */
+export interface Known {
+  key?: string;
+  revisions?: readonly string[];
+}
+
+/** Asks the repo server for an application's objects, for the cluster they go to. */
+export async function render(
+  deps: Deps,
+  app: Application,
+  sources: Source[],
+  destination: Destination,
+  freshness: Freshness,
+  known: Known = {},
+): Promise<Outcome<Rendered>> {
+  const request = await requestFor(deps, app, sources, destination, freshness, known);
+  return looksUp(app) ? renderReading(deps, app, destination, request) : deps.repo.render(request);
+}
+
+/** The question to the repo server; `access` finds the way into a repository. */
+export async function requestFor(
+  deps: Deps,
+  app: Application,
+  sources: Source[],
+  destination: Destination,
+  freshness: Freshness,
+  { key, revisions }: Known = {},
+  access: Pick<Repositories, "find" | "charts"> = deps.repositories,
+): Promise<RenderRequest> {
+  if (destination.version === undefined) {
+    const version = await destination.client.json<{ gitVersion: string }>("GET", "/version");
+    if (version.kind === "done") destination.version = version.value.gitVersion;
+  }
+  const project = projectOf(app);
+  return {
+    app: { name: app.metadata.name, namespace: deps.namespace, project },
+    namespace: app.spec.destination.namespace ?? "",
+    sources: sources.map((source, i) => {
+      const commit = revisions?.[i];
+      const integrity = integrityOf(deps, app, source, i);
+      const found = access.find(source.repoURL, project);
+      return {
+        source,
+        repo: integrity ? withKeys(found, deps.repositories.keyring) : found,
+        ...(integrity ? { integrity } : {}),
+        ...(commit && COMMIT.test(commit) && !source.chart ? { commit } : {}),
+      };
+    }),
+    charts: access.charts(project),
+    freshness,
+    kubeVersion: destination.version,
+    // All kinds of a cluster are much to tell, and a new one would be another content for every chart: only for who asks.
+    ...(looksUp(app) ? { apiVersions: await versionsOf(destination) } : {}),
+    generatePaths: generatePathsOf(app),
+    known: key,
+  };
+}
+
+const generatePathsOf = (app: Application): string[] | undefined =>
+  app.metadata.annotations?.[META.generatePaths]
+    ?.split(";")
+    .map((path) => path.trim())
+    .filter(Boolean);
+
+// The same copy for all applications of a question, so that it carries the keys once.
+const keyed = new WeakMap<RepoAccess, RepoAccess>();
+
+function withKeys(access: RepoAccess, keyring: Keyring): RepoAccess {
+  const before = keyed.get(access);
+  if (before?.keyring === keyring) return before;
+  const made = { ...access, keyring };
+  keyed.set(access, made);
+  return made;
+}
+
+const COMMIT = /^[0-9a-f]{40}$/;
+
+/** What of a destination decides how objects look: which kinds it has, and which are nobody's business there. */
+export type Shape = Pick<Destination, "settings" | "server"> & { client: { discovery: Pick<KubeClient["discovery"], "find"> } };
+
+/** The rendered objects as targets, without the kinds that the settings leave out. */
+export async function toTargets(
+  app: Application,
+  { client, settings, server }: Shape,
+  objects: Parameters<typeof normalise>[0],
+): Promise<Normalised> {
+  const excluded = objects.filter((object) => settings.excludes(gvkOf(object).group, object.kind, server));
+  const normalised = await normalise(
+    excluded.length ? objects.filter((object) => !excluded.includes(object)) : objects,
+    app.metadata.name,
+    app.spec.destination.namespace ?? "",
+    (group, version, kind) => client.discovery.find(group, version, kind),
+  );
+  return { ...normalised, excluded: excluded.map((object) => `${gvkOf(object).group}/${object.kind} ${object.metadata.name}`) };
+}

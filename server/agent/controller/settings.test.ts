@@ -1,0 +1,70 @@
+import { Settings } from "./settings.ts";
+
+function settings(data: Record<string, string>): Settings {
+  const made = new Settings();
+  made.replace([{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "argocd-cm" }, data }]);
+  return made;
+}
+
+test.each<[string, Record<string, string>, [string, string, string], boolean]>([
+  ["nothing set", {}, ["apps", "Deployment", "https://a"], false],
+  ["events, whatever is set", {}, ["events.k8s.io", "Event", "https://a"], true],
+  ["leases, whatever is set", { "resource.exclusions": "[]" }, ["coordination.k8s.io", "Lease", "https://a"], true],
+  ["an excluded kind", { "resource.exclusions": "- {apiGroups: [apps], kinds: [Dep*]}" }, ["apps", "Deployment", "https://a"], true],
+  ["an excluded group", { "resource.exclusions": "- apiGroups: ['*.example']" }, ["x.example", "Any", "https://a"], true],
+  ["on another cluster", { "resource.exclusions": "- {kinds: [Secret], clusters: ['https://b*']}" }, ["", "Secret", "https://a"], false],
+  ["outside of what is included", { "resource.inclusions": "- {apiGroups: [apps]}" }, ["", "Secret", "https://a"], true],
+  ["inside of what is included", { "resource.inclusions": "- {apiGroups: [apps]}" }, ["apps", "Deployment", "https://a"], false],
+])("excluded: %s", (_name, data, [group, kind, server], want) => {
+  expect(settings(data).excludes(group, kind, server)).toBe(want);
+});
+
+const rule = (group: string, kind: string, more: object) => ({
+  group,
+  kind,
+  jsonPointers: [],
+  jqPathExpressions: [],
+  managedFieldsManagers: [],
+  ...more,
+});
+test.each<[string, Record<string, string>, object[]]>([
+  [
+    "of a kind",
+    { "resource.customizations.ignoreDifferences.apps_Deployment": "jsonPointers: [/spec/replicas]" },
+    [rule("apps", "Deployment", { jsonPointers: ["/spec/replicas"] })],
+  ],
+  [
+    "of a core kind",
+    { "resource.customizations.ignoreDifferences._Secret": "jqPathExpressions: [.data]" },
+    [rule("", "Secret", { jqPathExpressions: [".data"] })],
+  ],
+  [
+    "of all kinds",
+    { "resource.customizations.ignoreDifferences.all": "managedFieldsManagers: [hpa]" },
+    [rule("*", "*", { managedFieldsManagers: ["hpa"] })],
+  ],
+  [
+    "in the older form",
+    { "resource.customizations": "apps/Deployment:\n  ignoreDifferences: |\n    jsonPointers: [/spec/x]\n" },
+    [rule("apps", "Deployment", { jsonPointers: ["/spec/x"] })],
+  ],
+])("ignored differences %s", (_name, data, want) => {
+  expect(settings(data).rules).toEqual(want);
+});
+
+test("accounts of projects are in force unless that is switched off", () => {
+  const key = "application.sync.impersonation.enabled";
+  expect(["", "true", "false"].map((given) => settings({ [key]: given }).impersonates)).toEqual([true, true, false]);
+  expect(settings({}).impersonates).toBe(true);
+});
+
+test("what cannot be read is said, and the same content is no change", () => {
+  const made = settings({ "resource.exclusions": "{", "resource.inclusions": "text" });
+  expect(made.problems).toEqual([
+    expect.stringMatching(/^argocd-cm: resource\.exclusions is no YAML/),
+    "argocd-cm: resource.inclusions is no list",
+  ]);
+  expect(made.replace([])).toBe(true);
+  expect(made.replace([])).toBe(false);
+  expect(made.problems).toEqual([]);
+});

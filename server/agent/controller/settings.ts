@@ -1,0 +1,141 @@
+import { parse } from "yaml";
+import { matchGlob } from "../../base/glob.ts";
+import { type Customizations, noCustomizations, readCustomizations } from "../../kube/health/custom.ts";
+import { Judge } from "../../kube/health/judge.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import type { IgnoreDifference } from "./application.ts";
+
+interface Filter {
+  apiGroups: string[];
+  kinds: string[];
+  clusters: string[];
+}
+
+// Made by the cluster itself and changed all the time; no application can own them.
+const ALWAYS_EXCLUDED: Filter[] = [
+  { apiGroups: ["events.k8s.io", "metrics.k8s.io"], kinds: [], clusters: [] },
+  { apiGroups: [""], kinds: ["Event"], clusters: [] },
+  { apiGroups: ["coordination.k8s.io"], kinds: ["Lease"], clusters: [] },
+];
+// Kinds times clusters: thousands are never seen.
+const MAX_KNOWN = 10_000;
+const IGNORE = "resource.customizations.ignoreDifferences.";
+
+/** What `argocd-cm` of our namespace says for all applications; where it cannot be read it says nothing, and `problems` says why. */
+export class Settings {
+  #exclusions: Filter[] = [];
+  #inclusions: Filter[] = [];
+  readonly #known = new Map<string, boolean>();
+  rules: IgnoreDifference[] = [];
+  /** Health, with the checks that users have written. */
+  readonly judge = new Judge();
+  /** What users have written for their kinds. */
+  custom: Customizations = noCustomizations();
+  problems: string[] = [];
+  /** Whether the accounts that projects name write; only an explicit no takes them out of force. */
+  impersonates = true;
+  /** Another one for each content. */
+  revision = "";
+
+  /** True when something has changed. */
+  replace(configMaps: readonly KubeObject[]): boolean {
+    const found = configMaps.find(({ metadata }) => metadata.name === "argocd-cm");
+    const data = (found?.data ?? {}) as Record<string, unknown>;
+    const relevant = Object.entries(data).filter(
+      (entry): entry is [string, string] =>
+        /^(resource\.(exclusions|inclusions|customizations)|application\.sync\.impersonation)/.test(entry[0]) &&
+        typeof entry[1] === "string",
+    );
+    const revision = JSON.stringify(relevant.sort(([a], [b]) => (a < b ? -1 : 1)));
+    if (revision === this.revision) return false;
+    this.revision = revision;
+    this.problems = [];
+    this.#known.clear();
+    this.impersonates = data["application.sync.impersonation.enabled"] !== "false";
+    this.#exclusions = this.#filters(data, "resource.exclusions");
+    this.#inclusions = this.#filters(data, "resource.inclusions");
+    this.rules = [
+      ...relevant.filter(([key]) => key.startsWith(IGNORE)).flatMap(([key, text]) => this.#rule(key, key.slice(IGNORE.length), text)),
+      ...this.#old(data["resource.customizations"]),
+    ];
+    this.custom = readCustomizations(data);
+    this.judge.replace(this.custom);
+    this.problems.push(...this.custom.problems.map((problem) => `argocd-cm: ${problem}`));
+    return true;
+  }
+
+  /** Whether objects of a kind are none of the controller's business on a cluster. */
+  excludes(group: string, kind: string, server: string): boolean {
+    const key = `${group}/${kind}@${server}`;
+    const known = this.#known.get(key) ?? this.#judge(group, kind, server);
+    if (this.#known.size > MAX_KNOWN) this.#known.clear();
+    this.#known.set(key, known);
+    return known;
+  }
+
+  #judge(group: string, kind: string, server: string): boolean {
+    const fits = (filters: readonly Filter[]) => filters.some((filter) => matches(filter, group, kind, server));
+    return fits(ALWAYS_EXCLUDED) || fits(this.#exclusions) || (this.#inclusions.length > 0 && !fits(this.#inclusions));
+  }
+
+  #filters(data: Record<string, unknown>, key: string): Filter[] {
+    const list = this.#yaml(key, data[key]) ?? [];
+    if (!Array.isArray(list)) {
+      this.problems.push(`argocd-cm: ${key} is no list`);
+      return [];
+    }
+    return list.map((one) => ({ apiGroups: texts(one?.apiGroups), kinds: texts(one?.kinds), clusters: texts(one?.clusters) }));
+  }
+
+  /** `apps_Deployment`, `Service`, or `all`. */
+  #rule(key: string, which: string, text: string): IgnoreDifference[] {
+    const rule = this.#yaml(key, text);
+    const parts = which.split("_");
+    const [group, kind] =
+      which === "all" ? ["*", "*"] : parts.length > 1 ? [parts.slice(0, -1).join("_") || "", parts.at(-1)!] : ["", which];
+    return read(rule, group!.replace(/^_/, "*"), kind!);
+  }
+
+  /** The older form: one text with `group/kind` as keys and a text in each. */
+  #old(text: unknown): IgnoreDifference[] {
+    const all = this.#yaml("resource.customizations", text);
+    if (typeof all !== "object" || all === null) return [];
+    return Object.entries(all as Record<string, { ignoreDifferences?: unknown }>).flatMap(([key, value]) => {
+      const rule = this.#yaml(`resource.customizations ${key}`, value?.ignoreDifferences);
+      const [group, kind] = key.includes("/") ? key.split("/") : ["", key];
+      return read(rule, group!, kind!);
+    });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: written by people; each field is looked at before it is used.
+  #yaml(key: string, text: unknown): any {
+    if (typeof text !== "string" || text.length > 1_000_000) return undefined;
+    try {
+      return parse(text, { maxAliasCount: 10 });
+    } catch (error) {
+      this.problems.push(`argocd-cm: ${key} is no YAML: ${(error as Error).message.split("\n")[0]}`);
+      return undefined;
+    }
+  }
+}
+
+function read(rule: unknown, group: string, kind: string): IgnoreDifference[] {
+  if (typeof rule !== "object" || rule === null) return [];
+  const { jsonPointers, jqPathExpressions, managedFieldsManagers } = rule as Record<string, unknown>;
+  return [
+    {
+      group,
+      kind,
+      jsonPointers: texts(jsonPointers),
+      jqPathExpressions: texts(jqPathExpressions),
+      managedFieldsManagers: texts(managedFieldsManagers),
+    },
+  ];
+}
+
+function matches({ apiGroups, kinds, clusters }: Filter, group: string, kind: string, server: string): boolean {
+  const any = (globs: readonly string[], text: string) => globs.length === 0 || globs.some((glob) => matchGlob(glob, text));
+  return any(apiGroups, group) && any(kinds, kind) && any(clusters, server);
+}
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : []);

@@ -1,0 +1,54 @@
+import type { Schemas } from "../../../openapi/client.ts";
+import { validateAppProjectSpec } from "../../../openapi/contract/validators.js";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { RESOURCES } from "../../kube/path.ts";
+import type { WorkerObject } from "../../link/exchange.ts";
+import type { Context } from "./context.ts";
+import { fits } from "./fits.ts";
+import { deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
+import { defined } from "./spec.ts";
+
+type Spec = Schemas["AppProjectSpec"];
+// As many as a person wants to read.
+const NAMED = 5;
+
+/** Writes the AppProject of a delivery. */
+export async function putAppProject(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+  const given = fits<Spec>(validateAppProjectSpec, object.spec);
+  if (given.kind !== "done") return given;
+  const spec = toProjectSpec(given.value);
+  const written = await putManaged(ctx, RESOURCES.appProject, object, () => done({ labels: given.value.labels ?? {}, fields: { spec } }));
+  return written.kind === "done" ? done(undefined) : explainKind(written, "AppProject");
+}
+
+/** Deletes the AppProject, unless an application is still under it: without its project nobody may do anything for that one. */
+export async function removeAppProject(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+  const found = await findOwn(ctx, RESOURCES.appProject, object);
+  if (found.kind !== "done") return goneKind(found);
+  if (!found.value) return done(undefined);
+  const { name } = found.value.metadata;
+  const applications = await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
+  if (applications.kind !== "done") return applications;
+  const users = applications.value.items.filter((app) => app.spec?.project === name).map((app) => app.metadata.name);
+  if (users.length) {
+    const shown = users.slice(0, NAMED).join(", ");
+    return stop(
+      "InUse",
+      `AppProject ${name} still has applications in namespace ${ctx.namespace}: ${shown}${users.length > NAMED ? ` and ${users.length - NAMED} more` : ""}; delete them or move them to another project`,
+    );
+  }
+  return deleteOwn(ctx, RESOURCES.appProject, found.value);
+}
+
+/** `spec` of an `argoproj.io/v1alpha1` AppProject. */
+export function toProjectSpec({ agent: _, labels: __, ...spec }: Spec): Record<string, unknown> {
+  // There the group of the core has to be named, as an empty text.
+  const kinds = (list: { group?: string }[] | undefined) => list?.map((one) => ({ ...one, group: one.group ?? "" }));
+  return defined({
+    ...spec,
+    clusterResourceWhitelist: kinds(spec.clusterResourceWhitelist),
+    clusterResourceBlacklist: kinds(spec.clusterResourceBlacklist),
+    namespaceResourceWhitelist: kinds(spec.namespaceResourceWhitelist),
+    namespaceResourceBlacklist: kinds(spec.namespaceResourceBlacklist),
+  });
+}

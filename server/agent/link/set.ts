@@ -1,0 +1,58 @@
+import type { Schemas } from "../../../openapi/client.ts";
+import { validateApplicationSetSpec } from "../../../openapi/contract/validators.js";
+import { done, later, type Outcome } from "../../base/outcome.ts";
+import { KUBE } from "../../kube/errors.ts";
+import { RESOURCES } from "../../kube/path.ts";
+import type { WorkerObject } from "../../link/exchange.ts";
+import { ownerOf } from "../appset/application.ts";
+import { APPLICATION_SET } from "../appset/reconcile.ts";
+import type { Context } from "./context.ts";
+import { fits } from "./fits.ts";
+import { deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
+import { nameOf } from "./names.ts";
+import { defined } from "./spec.ts";
+
+type Spec = Schemas["ApplicationSetSpec"];
+const AGAIN_MS = 1_000;
+
+/** Writes the ApplicationSet of a delivery. */
+export async function putApplicationSet(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+  const given = fits<Spec>(validateApplicationSetSpec, object.spec);
+  if (given.kind !== "done") return given;
+  const spec = toSetSpec(given.value);
+  const written = await putManaged(ctx, APPLICATION_SET, object, () => done({ labels: given.value.labels ?? {}, fields: { spec } }));
+  return written.kind === "done" ? done(undefined) : explainKind(written, "ApplicationSet");
+}
+
+/** Deletes the ApplicationSet; done when its applications are gone too, which the cluster removes after their owner. */
+export async function removeApplicationSet(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+  const found = await findOwn(ctx, APPLICATION_SET, object);
+  if (found.kind !== "done") return goneKind(found);
+  if (found.value) {
+    const deleted = await deleteOwn(ctx, APPLICATION_SET, found.value);
+    if (deleted.kind !== "done") return deleted;
+  }
+  const name = nameOf(object);
+  // One of the same name that was made since has applications of its own.
+  const newer = await ctx.client.get(APPLICATION_SET, ctx.namespace, name);
+  if (newer.kind !== "done" && newer.reason !== KUBE.notFound) return goneKind(newer);
+  const alive = newer.kind === "done" ? newer.value.metadata.uid : undefined;
+  const applications = await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
+  if (applications.kind !== "done") return goneKind(applications);
+  const left = applications.value.items.filter((app) => {
+    const owner = ownerOf(app);
+    return owner?.kind === APPLICATION_SET.kind && owner.name === name && owner.uid !== alive;
+  });
+  if (left.length === 0) return done(undefined);
+  return later(AGAIN_MS, "Deleting", `${left.length} applications of ApplicationSet ${name} are being deleted`);
+}
+
+/** `spec` of an `argoproj.io/v1alpha1` ApplicationSet. */
+export function toSetSpec({ agent: _, labels: __, strategy, ...spec }: Spec): Record<string, unknown> {
+  const steps = strategy?.rollingSync?.steps?.map((step) => defined({ ...step, maxUpdate: countOf(step.maxUpdate) }));
+  const rollingSync = strategy?.rollingSync && defined({ ...strategy.rollingSync, steps });
+  return defined({ ...spec, strategy: strategy && defined({ ...strategy, rollingSync }) });
+}
+
+/** A number is one there, only a share is a text. */
+const countOf = (text: string | undefined) => (text === undefined || text.endsWith("%") ? text : Number(text));

@@ -1,0 +1,39 @@
+import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { RESOURCES } from "../../../kube/path.ts";
+import { clusterWorld } from "../../appset/cluster-world.ts";
+import { generate } from "../../appset/generate.ts";
+import type { ApplicationSet } from "../../appset/types.ts";
+import { validateSpec } from "../../appset/validate.ts";
+import { repositories } from "../reach.ts";
+import { SECRET_TYPE } from "../secrets.ts";
+import { objectOf, type Read } from "./task.ts";
+
+const MAX_TEXT = 4 * 1024 * 1024;
+
+/** The applications that a set would make now; nothing is changed. */
+export const applicationSetGenerate: Read = async (tc, task) => {
+  const found = await objectOf(tc, task, "applicationsets");
+  if (found.kind !== "done") return found;
+  const { metadata, spec } = found.value as ApplicationSet;
+  const problem = validateSpec(spec);
+  if (problem) return stop("SetInvalid", problem);
+  const { client, namespace } = tc.ctx;
+  const [known, clusters] = await Promise.all([
+    repositories(tc.ctx),
+    client.list(RESOURCES.secret, { namespace, labelSelector: `${SECRET_TYPE}=cluster` }),
+  ]);
+  if (known.kind !== "done") return known;
+  if (clusters.kind !== "done") return clusters;
+  const world = clusterWorld({
+    home: client,
+    namespace,
+    repo: tc.repo,
+    access: (url, project) => known.value.find(url, project),
+    allowedProviders: tc.providers,
+    clusters: () => clusters.value.items,
+  });
+  const made: Outcome<unknown[]> = await generate(metadata.name, spec, world);
+  if (made.kind !== "done") return made;
+  if (JSON.stringify(made.value).length > MAX_TEXT) return stop("AnswerTooLarge", "the applications have more than 4 MB");
+  return done({ items: made.value });
+};

@@ -1,0 +1,77 @@
+import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { RESOURCES } from "../../../kube/path.ts";
+import { type Application, sourcesOf } from "../../controller/application.ts";
+import type { Deps } from "../../controller/deps.ts";
+import { type Destination, Destinations } from "../../controller/destination.ts";
+import { Projects, place, projectOf } from "../../controller/projects.ts";
+import { render } from "../../controller/render.ts";
+import { Settings } from "../../controller/settings.ts";
+import { Store } from "../../controller/store.ts";
+import type { Project } from "../../project/project.ts";
+import type { Rendered, Source } from "../../repo/types.ts";
+import { repositories } from "../reach.ts";
+import { SECRET_TYPE } from "../secrets.ts";
+import type { TaskContext } from "./task.ts";
+
+/** An application as its controller sees it, for the time of one question: with the same rules, of the same objects of our namespace. */
+export interface Glance {
+  deps: Deps;
+  app: Application;
+  destination: Destination;
+  project: Project;
+}
+
+export async function withGlance<T>(
+  { ctx, repo }: TaskContext,
+  app: Application,
+  work: (glance: Glance) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  if (sourcesOf(app).length === 0) return stop("InvalidSpecError", "the application has no source");
+  const { client, namespace } = ctx;
+  const [known, configMaps, clusters, listed] = await Promise.all([
+    repositories(ctx),
+    client.list(RESOURCES.configMap, { namespace, labelSelector: "app.kubernetes.io/part-of=argocd" }),
+    client.list(RESOURCES.secret, { namespace, labelSelector: `${SECRET_TYPE}=cluster` }),
+    client.list(RESOURCES.appProject, { namespace }),
+  ]);
+  if (known.kind !== "done") return known;
+  if (configMaps.kind !== "done") return configMaps;
+  if (clusters.kind !== "done") return clusters;
+  const settings = new Settings();
+  settings.replace(configMaps.value.items);
+  const projects = new Projects();
+  if (listed.kind === "done") projects.replace(listed.value.items);
+  else projects.failed(listed);
+  const abort = new AbortController();
+  const destinations = new Destinations({ home: client, settings, namespaces: [], changed: () => undefined, signal: abort.signal });
+  try {
+    destinations.replace(clusters.value.items);
+    const deps: Deps = {
+      home: client,
+      namespace,
+      repo,
+      repositories: known.value,
+      projects,
+      settings,
+      destinations,
+      store: new Store(client, namespace),
+      memory: new Map(),
+      log: ctx.log,
+      now: Date.now,
+    };
+    const placed = await place(deps, app);
+    if (placed.kind !== "done") return placed;
+    const project = projects.find(projectOf(app));
+    return project.kind === "done" ? await work({ deps, app, destination: placed.value, project: project.value }) : project;
+  } finally {
+    abort.abort();
+    await destinations.close();
+  }
+}
+
+/** What Git describes now; a revision that is asked for is that of the first source. */
+export async function desired({ deps, app, destination }: Glance, revision?: string): Promise<Outcome<Rendered>> {
+  const sources: Source[] = sourcesOf(app).map((source, i) => (revision && i === 0 ? { ...source, targetRevision: revision } : source));
+  const rendered = await render(deps, app, sources, destination, "normal");
+  return rendered.kind === "done" ? done(rendered.value) : rendered;
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from "node:crypto";
+import type { Schemas } from "../../../../openapi/client.ts";
+import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { offers } from "../../../kube/actions/custom.ts";
+import { Lua } from "../../../kube/lua/lua.ts";
+import type { Application } from "../../controller/application.ts";
+import { findPart, type ResourceKey } from "../../controller/part.ts";
+import { type Glance, withGlance } from "./glance.ts";
+import { masked } from "./mask.ts";
+import { objectOf, type Read } from "./task.ts";
+
+const MAX_TEXT = 2 * 1024 * 1024;
+
+/** One object of an application as it is in the cluster, and what may be done to it. */
+export const applicationResource: Read = async (tc, task) => {
+  const key = resourceOf(task.params.resource);
+  if (key.kind !== "done") return key;
+  const app = await objectOf(tc, task, "applications");
+  if (app.kind !== "done") return app;
+  return withGlance(tc, app.value as Application, (glance) => liveResource(glance, key.value));
+};
+
+export async function liveResource({ app, destination }: Glance, key: ResourceKey): Promise<Outcome<Schemas["LiveResource"]>> {
+  const part = await findPart(app, destination, key);
+  if (part.kind !== "done") return part;
+  const { object, resource } = part.value;
+  const live = masked(object, randomBytes(16).toString("hex"));
+  if (JSON.stringify(live).length > MAX_TEXT) return stop("AnswerTooLarge", "the object has more than 2 MB");
+  // What the project keeps from a sync it keeps from an action.
+  if (destination.refuse?.(object, resource)) return done({ live, actions: [] });
+  const lua = new Lua();
+  try {
+    const offered = await offers(object, destination.settings.custom, lua);
+    if (offered.kind !== "done") return offered;
+    const actions = offered.value.map(({ name, disabled, parameters }) => ({
+      name,
+      ...(disabled ? { disabled } : {}),
+      ...(parameters ? { parameters } : {}),
+    }));
+    return done({ live, actions });
+  } finally {
+    await lua.close();
+  }
+}
+
+export function resourceOf(given: unknown): Outcome<ResourceKey> {
+  const { group, version, kind, namespace, name } = (given ?? {}) as Record<string, unknown>;
+  const texts = [group, version, namespace].every((one) => one === undefined || typeof one === "string");
+  if (!texts || typeof kind !== "string" || typeof name !== "string" || !kind || !name)
+    return stop("ParamsInvalid", "the task does not name a resource; this agent may be older than the service");
+  return done({ group, version, kind, namespace, name } as ResourceKey);
+}

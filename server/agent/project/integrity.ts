@@ -1,0 +1,79 @@
+import { matchGlob } from "../../base/glob.ts";
+import { normalizeRepoUrl } from "./permits.ts";
+
+interface Policy {
+  repos?: { url?: string }[] | null;
+  gpg?: { mode?: string; keys?: string[] | null } | null;
+}
+
+/** Which commits a project wants to be signed. */
+export interface IntegritySpec {
+  sourceIntegrity?: { git?: { policies?: Policy[] | null } | null } | null;
+  /** The older form: every repository, the last commit alone. */
+  signatureKeys?: { keyID?: string }[] | null;
+}
+
+/** What is demanded of the commits of one repository. */
+export interface Demand {
+  mode: "head" | "strict";
+  keys: string[];
+}
+
+const MODES = ["none", "head", "strict"];
+
+/** What is wrong with what a project says of signatures; undefined when it can be read. What cannot be read must not let anything through. */
+export function misreads({ sourceIntegrity, signatureKeys }: { sourceIntegrity?: unknown; signatureKeys?: unknown }): string | undefined {
+  if (!isList(signatureKeys, (one) => isMap(one) && isKey(one.keyID)))
+    return "spec.signatureKeys must be a list of keyID, each with at least 16 digits";
+  if (sourceIntegrity === undefined || sourceIntegrity === null) return undefined;
+  const git = isMap(sourceIntegrity) ? (sourceIntegrity.git ?? {}) : undefined;
+  if (!isMap(git) || !isList(git.policies, isPolicy))
+    return "spec.sourceIntegrity.git.policies must be a list of repos (url) and gpg (mode none, head or strict; keys of at least 16 digits)";
+  return undefined;
+}
+
+/** The first policy that means a repository; where there is none, the older list of keys. Undefined when any commit will do. */
+export function demandFor({ sourceIntegrity, signatureKeys }: IntegritySpec, repoUrl: string): Demand | undefined {
+  const policy = (sourceIntegrity?.git?.policies ?? []).find(({ repos }) => means(repos ?? [], repoUrl));
+  if (policy) {
+    const mode = policy.gpg?.mode;
+    return mode === "head" || mode === "strict" ? { mode, keys: policy.gpg?.keys ?? [] } : undefined;
+  }
+  const keys = (signatureKeys ?? []).flatMap(({ keyID }) => keyID ?? []);
+  return keys.length ? { mode: "head", keys } : undefined;
+}
+
+/**
+ * Unlike elsewhere in a project, a deny alone means no repository: it takes away from what the others name. A demand is not got rid of by a user
+ * or a port in the address.
+ */
+function means(repos: { url?: string }[], repoUrl: string): boolean {
+  const url = normalizeRepoUrl(repoUrl);
+  const spellings = [url, plain(url)];
+  let named = false;
+  for (const { url: pattern = "" } of repos) {
+    if (pattern.startsWith("!")) {
+      if (matchGlob(normalizeRepoUrl(pattern.slice(1)), url)) return false;
+    } else if (spellings.some((one) => matchGlob(normalizeRepoUrl(pattern), one))) named = true;
+  }
+  return named;
+}
+
+/** Without user, password, default port and repeated slashes. */
+function plain(url: string): string {
+  if (!/^https?:/.test(url) || !URL.canParse(url)) return url;
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname.replace(/\/{2,}/g, "/")}`;
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isList = (value: unknown, fits: (one: unknown) => boolean): boolean =>
+  value === undefined || value === null || (Array.isArray(value) && value.every(fits));
+const isKey = (value: unknown): boolean => typeof value === "string" && /^[0-9A-Fa-f]{16,64}$/.test(value);
+const isPolicy = (one: unknown): boolean =>
+  isMap(one) &&
+  Array.isArray(one.repos) &&
+  one.repos.every((repo) => isMap(repo) && typeof repo.url === "string") &&
+  isMap(one.gpg) &&
+  MODES.includes(String(one.gpg.mode)) &&
+  isList(one.gpg.keys, isKey);

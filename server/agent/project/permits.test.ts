@@ -1,0 +1,67 @@
+import { type ProjectSpec, permitsDestination, permitsKind, permitsSource } from "./permits.ts";
+
+test.each<[string[], string, boolean]>([
+  [["*"], "https://git.example.com/a", true],
+  [[], "https://git.example.com/a", false],
+  [["https://GIT.example.com/a.git"], "https://git.example.com/a", true],
+  [["https://git.example.com/*"], "https://git.example.com/a/b", false],
+  [["https://git.example.com/**"], "https://git.example.com/a/b", true],
+  [["!https://git.example.com/**"], "https://other.example.com/a", true],
+  [["*", "!https://git.example.com/**"], "https://git.example.com/a/b", false],
+  [["git@git.example.com:a/b"], "ssh://git@git.example.com/a/b.git", true],
+  [["https://git.example.com/a"], "git@git.example.com:a", false],
+])("sources %j permit %s: %j", (sourceRepos, url, want) => {
+  expect(permitsSource({ sourceRepos }, url)).toBe(want);
+});
+
+const here = { server: "https://kubernetes.default.svc", name: "in-cluster", namespace: "a" };
+test.each<[string, ProjectSpec["destinations"], boolean]>([
+  ["everything", [{ server: "*", namespace: "*" }], true],
+  ["nothing", [], false],
+  ["by name", [{ name: "in-*", namespace: "a" }], true],
+  ["another namespace", [{ server: "*", namespace: "b" }], false],
+  [
+    "a denied namespace",
+    [
+      { server: "*", namespace: "*" },
+      { server: "*", namespace: "!a" },
+    ],
+    false,
+  ],
+  ["only another one is denied", [{ server: "*", namespace: "!b" }], true],
+  [
+    "a denied cluster",
+    [
+      { server: "*", namespace: "*" },
+      { server: "!https://kubernetes.default.svc", namespace: "*" },
+    ],
+    false,
+  ],
+])("destination: %s", (_name, destinations, want) => {
+  expect(permitsDestination({ destinations }, here)).toBe(want);
+});
+
+const deployment = { group: "apps", kind: "Deployment", name: "d", namespaced: true };
+const namespace = { group: "", kind: "Namespace", name: "team-a", namespaced: false };
+test.each<[string, ProjectSpec, typeof deployment, boolean]>([
+  ["namespaced: no lists", {}, deployment, true],
+  ["namespaced: an empty allow list", { namespaceResourceWhitelist: [] }, deployment, false],
+  ["namespaced: listed", { namespaceResourceWhitelist: [{ group: "apps", kind: "*" }] }, deployment, true],
+  [
+    "namespaced: denied beats listed",
+    { namespaceResourceWhitelist: [{ group: "*", kind: "*" }], namespaceResourceBlacklist: [{ group: "apps", kind: "Deployment" }] },
+    deployment,
+    false,
+  ],
+  ["cluster-wide: no lists", {}, namespace, false],
+  ["cluster-wide: listed by name", { clusterResourceWhitelist: [{ group: "", kind: "Namespace", name: "team-*" }] }, namespace, true],
+  ["cluster-wide: another name", { clusterResourceWhitelist: [{ group: "", kind: "Namespace", name: "kube-*" }] }, namespace, false],
+  [
+    "cluster-wide: denied",
+    { clusterResourceWhitelist: [{ group: "*", kind: "*" }], clusterResourceBlacklist: [{ group: "", kind: "Namespace" }] },
+    namespace,
+    false,
+  ],
+])("%s", (_name, spec, kind, want) => {
+  expect(permitsKind(spec, kind)).toBe(want);
+});

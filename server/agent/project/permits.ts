@@ -1,0 +1,92 @@
+import { matchGlob } from "../../base/glob.ts";
+
+interface GroupKind {
+  group?: string;
+  kind?: string;
+  /** Cluster-scoped objects: a pattern of names; none means all. */
+  name?: string;
+}
+
+/** What an AppProject restricts. */
+export interface ProjectSpec {
+  sourceRepos?: string[];
+  destinations?: { server?: string; name?: string; namespace?: string }[];
+  clusterResourceWhitelist?: GroupKind[];
+  clusterResourceBlacklist?: GroupKind[];
+  namespaceResourceWhitelist?: GroupKind[];
+  namespaceResourceBlacklist?: GroupKind[];
+}
+
+const denies = (pattern: string | undefined): boolean => pattern?.startsWith("!") === true;
+
+/** A pattern with `!` in front fits everything that it does not name: alone in a list it permits the rest. */
+function fits(pattern: string | undefined, text: string, separators = ""): boolean {
+  if (pattern === undefined) return text === "";
+  return denies(pattern) ? !matchGlob(pattern.slice(1), text, separators) : pattern === "*" || matchGlob(pattern, text, separators);
+}
+
+/** Whether an application of the project may come from a repository. */
+export function permitsSource({ sourceRepos = [] }: ProjectSpec, repoUrl: string): boolean {
+  const url = normalizeRepoUrl(repoUrl);
+  let permitted = false;
+  for (const pattern of sourceRepos) {
+    const normal = denies(pattern) ? `!${normalizeRepoUrl(pattern.slice(1))}` : normalizeRepoUrl(pattern);
+    const hit = fits(normal, url, "/");
+    if (denies(pattern) && !hit) return false;
+    permitted ||= hit;
+  }
+  return permitted;
+}
+
+/** One spelling for addresses that mean the same repository. */
+export function normalizeRepoUrl(url: string): string {
+  const plain = url.trim().replace(/\.git$/i, "");
+  const scp = /^(?:([^@/\s]+)@)?([^:/\s]+):(?!\/\/)(.*)$/.exec(plain);
+  // `user@host:path` is another way to write ssh://user@host/path.
+  if (scp && !plain.includes("://")) return `ssh://${scp[1] ? `${scp[1]}@` : ""}${scp[2]}/${scp[3]}`.toLowerCase();
+  return plain.toLowerCase();
+}
+
+export interface Destination {
+  server: string;
+  name: string;
+  namespace: string;
+}
+
+/** Whether the project's applications may go to a cluster and namespace. */
+export function permitsDestination({ destinations = [] }: ProjectSpec, to: Destination): boolean {
+  let permitted = false;
+  for (const { server, name, namespace } of destinations) {
+    const serverFits = to.server !== "" && server !== undefined && fits(server, to.server);
+    const nameFits = to.name !== "" && name !== undefined && fits(name, to.name);
+    const namespaceFits = fits(namespace ?? "", to.namespace);
+    if ((serverFits || nameFits) && namespaceFits) permitted = true;
+    else if (namespaceFits && ((!nameFits && denies(name)) || (!serverFits && denies(server)))) return false;
+    else if (!namespaceFits && denies(namespace) && (serverFits || nameFits)) return false;
+  }
+  return permitted;
+}
+
+export interface Kind {
+  group: string;
+  kind: string;
+  name: string;
+  namespaced: boolean;
+}
+
+/** Whether the project's applications may hold an object. Cluster-scoped kinds must be named to be allowed; the others are, unless a list says otherwise. */
+export function permitsKind(spec: ProjectSpec, { group, kind, name, namespaced }: Kind): boolean {
+  const listed = (list: readonly GroupKind[], withName: boolean) =>
+    list.some(
+      (one) =>
+        matchGlob(one.group ?? "", group, "/") &&
+        matchGlob(one.kind ?? "", kind, "/") &&
+        (!withName || !one.name || matchGlob(one.name, name, "/")),
+    );
+  if (namespaced) {
+    const { namespaceResourceWhitelist: white, namespaceResourceBlacklist: black = [] } = spec;
+    return (!white || listed(white, false)) && !listed(black, false);
+  }
+  const { clusterResourceWhitelist: white = [], clusterResourceBlacklist: black = [] } = spec;
+  return listed(white, true) && !listed(black, true);
+}

@@ -1,0 +1,115 @@
+import { fallsBetween, parseCron } from "../../base/cron.ts";
+import { matchGlob } from "../../base/glob.ts";
+import { parseGoDuration } from "../../base/go-duration.ts";
+
+/** A sync window of an AppProject. */
+export interface SyncWindow {
+  kind?: string;
+  schedule?: string;
+  duration?: string;
+  applications?: string[];
+  namespaces?: string[];
+  clusters?: string[];
+  manualSync?: boolean;
+  timeZone?: string;
+  andOperator?: boolean;
+  syncOverrun?: boolean;
+  description?: string;
+}
+
+/** What windows look at of an application. */
+export interface Windowed {
+  name: string;
+  namespace: string;
+  server: string;
+  clusterName: string;
+}
+
+export interface WindowVerdict {
+  /** Windows that concern the application. */
+  matching: number;
+  canSyncAuto: boolean;
+  canSyncManual: boolean;
+  /** Windows that hold a sync back now, for messages. */
+  blocking: SyncWindow[];
+}
+
+/** A window longer than a year is as good as always. */
+const MAX_DURATION_MS = 366 * 86_400_000;
+
+/** The windows that concern an application: by name, namespace or cluster; with `andOperator` by all of the lists that are given. */
+export function windowsFor(windows: readonly SyncWindow[], app: Windowed): SyncWindow[] {
+  return windows.filter(({ applications = [], namespaces = [], clusters = [], andOperator }) => {
+    const hits = [
+      applications.length ? applications.some((glob) => matchGlob(glob, app.name)) : undefined,
+      namespaces.length ? namespaces.some((glob) => matchGlob(glob, app.namespace)) : undefined,
+      clusters.length
+        ? clusters.some((glob) => (app.clusterName && matchGlob(glob, app.clusterName)) || (app.server && matchGlob(glob, app.server)))
+        : undefined,
+    ].filter((hit) => hit !== undefined);
+    return andOperator ? hits.length > 0 && hits.every(Boolean) : hits.some(Boolean);
+  });
+}
+
+/**
+ * Whether an application may be synced at a moment. An active deny beats everything; without one an active allow is enough; where there
+ * are allows and none is active, it may not. By hand it may if every window that is in the way says so.
+ * `since`: the start of an operation that runs already, for windows with `syncOverrun`. A text is what is wrong with a window.
+ */
+export function judgeWindows(windows: readonly SyncWindow[], app: Windowed, now: number, since?: number): WindowVerdict | string {
+  const mine = windowsFor(windows, app);
+  const at = verdictAt(mine, now);
+  if (typeof at === "string" || since === undefined || at.canSyncAuto) return at;
+  // What was allowed to begin may end, if every window in the way agrees.
+  const then = verdictAt(mine, since);
+  const over = typeof then !== "string" && then.canSyncAuto && at.blocking.every(({ syncOverrun }) => syncOverrun);
+  return over ? { ...at, canSyncAuto: true } : at;
+}
+
+function verdictAt(mine: readonly SyncWindow[], now: number): WindowVerdict | string {
+  const active = { allow: [] as SyncWindow[], deny: [] as SyncWindow[] };
+  const inactiveAllows: SyncWindow[] = [];
+  for (const window of mine) {
+    const open = isActive(window, now);
+    if (typeof open === "string") return open;
+    if (window.kind === "deny") {
+      if (open) active.deny.push(window);
+    } else if (window.kind === "allow") (open ? active.allow : inactiveAllows).push(window);
+  }
+  const matching = mine.length;
+  const blocking = active.deny.length ? active.deny : active.allow.length ? [] : inactiveAllows;
+  if (blocking.length === 0) return { matching, canSyncAuto: true, canSyncManual: true, blocking };
+  return { matching, canSyncAuto: false, canSyncManual: blocking.every(({ manualSync }) => manualSync === true), blocking };
+}
+
+/** A window is open strictly within its time: at its first second it is not yet. */
+function isActive({ schedule = "", duration = "", timeZone = "" }: SyncWindow, now: number): boolean | string {
+  const cron = parseCron(schedule);
+  if (typeof cron === "string") return `invalid sync windows: cannot parse schedule '${schedule}': ${cron}`;
+  const length = parseGoDuration(duration);
+  if (length === undefined) return `invalid sync windows: cannot parse duration '${duration}': it is no duration, as 1h30m`;
+  // The offset of this moment counts for the whole window, also where the clocks change within it.
+  const local = now + zoneOffset(timeZone, now);
+  return fallsBetween(cron, local - Math.min(Math.max(length, 0), MAX_DURATION_MS), local);
+}
+
+/** Milliseconds that a zone's clocks are ahead of UTC; an unknown zone is UTC. */
+export function zoneOffset(timeZone: string, at: number): number {
+  if (!timeZone) return 0;
+  try {
+    const parts = new Intl.DateTimeFormat("en-US", {
+      timeZone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    }).formatToParts(at);
+    const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
+    return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second")) - Math.floor(at / 1_000) * 1_000;
+  } catch {
+    return 0;
+  }
+}
