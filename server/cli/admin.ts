@@ -6,8 +6,25 @@ import type { Io } from "./io.ts";
 import { verb } from "./session.ts";
 import { field, plainColumn, say, show, showAs, stateColumn } from "./show.ts";
 
-/** `outpost apikey …` and `outpost audit`. */
+/** `outpost apikey …`, `outpost servicekey rotate` and `outpost audit`. */
 export function adminVerbs(root: Command, io: Io): void {
+  const servicekey = root.command("servicekey").summary("the key that the service signs with");
+  servicekey
+    .command("rotate")
+    .summary("replace it; workers follow without a restart")
+    .description(
+      "Replaces the key that the service signs with. The old key signs the new one: workers follow, and enrolment tokens made before still enrol. " +
+        "It is no cure for a stolen key, whose thief could name a successor too: then set the service up anew and enrol all workers again.",
+    )
+    .action(
+      verb(io, async (s) => {
+        const key = await (await s.api()).call<Schemas["ServiceKey"]>("rotateServiceKey", {});
+        if (s.format === "name") return s.io.out.write(`${key.keyId}\n`);
+        showAs(s, key, () => key.publicKey);
+        say(s, `${s.e.green("✓")} the service signs with key ${s.e.bold(key.keyId)} now`);
+      }),
+    );
+
   const apikey = root.command("apikey").summary("API keys of a scope");
   apikey
     .command("create <id>")

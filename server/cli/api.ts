@@ -20,6 +20,8 @@ export interface Scope {
 
 // The service itself waits up to 20 s for an agent's answer.
 const CALL_DEADLINE_MS = 45_000;
+/** A download of the largest file there is over a slow line. */
+export const MAX_WAIT_MS = 600_000;
 
 /** The contract's operations, called by id. Anything but a success is thrown as a Failure that carries the Problem. */
 export class Api {

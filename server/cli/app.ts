@@ -4,6 +4,10 @@ import type { Schemas } from "../../openapi/client.ts";
 import type { Colours } from "../base/colour.ts";
 import { printable } from "../base/colour.ts";
 import { hunks, lineDiff } from "../base/line-diff.ts";
+import { operationVerbs } from "./app-operation.ts";
+import { parseResource, resourceVerbs } from "./app-resource.ts";
+import { revisionVerb } from "./app-revision.ts";
+import { treeVerb } from "./app-tree.ts";
 import { historyTable, resourceTable } from "./describe.ts";
 import { EXIT, Failure } from "./failure.ts";
 import type { Io } from "./io.ts";
@@ -23,7 +27,7 @@ interface SyncFlags {
 }
 const collect = (text: string, before: string[] | undefined): string[] => [...(before ?? []), text];
 
-/** What only applications can: sync, refresh, diff, history, manifests, resources. */
+/** What only applications can: sync, rollback, diff, history, tree, actions and the like. */
 export function appVerbs(app: Command, io: Io): void {
   app
     .command("sync <id>")
@@ -96,11 +100,15 @@ export function appVerbs(app: Command, io: Io): void {
         showAs(s, { items }, () => resourceTable(items, s.c));
       }),
     );
+  treeVerb(app, io);
+  resourceVerbs(app, io);
+  operationVerbs(app, io);
+  revisionVerb(app, io);
 }
 
 async function sync(s: Session, id: string, flags: SyncFlags): Promise<void> {
   const { revision, prune, dryRun, resource, syncOption } = flags;
-  const body = { revision, prune, dryRun, resources: resource?.map(parseResource), syncOptions: syncOption };
+  const body = { revision, prune, dryRun, resources: resource?.map((text) => parseResource(text)), syncOptions: syncOption };
   const headers = { "idempotency-key": crypto.randomUUID() };
   const started = await (await s.api()).call<Json>("syncApplication", { path: { id }, body, headers });
   const operation = started.status?.operation?.id;
@@ -112,7 +120,7 @@ async function sync(s: Session, id: string, flags: SyncFlags): Promise<void> {
       const ours = operation === undefined || now?.id === operation;
       if (ours && (now?.phase === "Failed" || now?.phase === "Error"))
         return { ready: false, failed: true, reason: now.message ?? `sync ${now.phase}` };
-      if (!ours || now?.phase === "Pending" || now?.phase === "Running")
+      if (!ours || ["Pending", "Running", "Terminating"].includes(now?.phase))
         return { ready: false, reason: now?.message ?? "waiting for the agent" };
       if (dryRun || resource) return { ready: now?.phase === "Succeeded", reason: now?.message ?? "waiting for the agent" };
       return application(o);
@@ -136,18 +144,12 @@ export function diffText(item: Schemas["Diff"]["items"][number], c: Colours): st
   const verb = { create: c.green("+ create"), update: c.yellow("~ update"), delete: c.red("- delete") }[item.change];
   const paint = { "-": c.red, "+": c.green, " ": (t: string) => t };
   const lines = hunks(lineDiff(item.live ?? "", item.desired ?? "")).map((l) => paint[l.sign](`  ${l.sign} ${printable(l.text)}`));
-  return [`${verb} ${c.bold(printable(resourceName(item)))}`, ...lines].join("\n");
+  return [`${verb} ${c.bold(printable(resourceName(item)))}`, ...lines, ...(item.fields ?? []).map((one) => fieldLine(one, c))].join("\n");
 }
 
-/** `apps/Deployment/web/api`, `Service/api`: group and namespace may be left out. */
-export function parseResource(text: string): { group?: string; kind: string; namespace?: string; name: string } {
-  const parts = text.split("/");
-  const kindAt = parts.findIndex((p) => /^[A-Z]/.test(p));
-  const [kind, ...rest] = parts.slice(Math.max(kindAt, 0));
-  const group = kindAt > 0 ? parts.slice(0, kindAt).join("/") : undefined;
-  if (kindAt < 0 || kindAt > 1 || rest.length < 1 || rest.length > 2 || rest.some((p) => !p))
-    throw new Failure(`--resource takes group/Kind/[namespace/]name, not ${JSON.stringify(text)}`, EXIT.usage);
-  return { ...(group ? { group } : {}), kind: kind!, ...(rest.length === 2 ? { namespace: rest[0]! } : {}), name: rest.at(-1)! };
+/** Who wrote what is live: the one to talk to when it should not differ. */
+function fieldLine({ path, manager }: { path: string; manager?: string }, c: Colours): string {
+  return c.dim(`    ${printable(path)}${manager ? ` is ${printable(manager)}'s` : " is not there"}`);
 }
 
 function names(s: Session, items: Json[]): void {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { codes } from "../../openapi/contract/codes.ts";
 import { generateSealKeys, open } from "../../openapi/seal.ts";
 import { colours } from "../base/colour.ts";
-import { diffText, parseResource } from "./app.ts";
+import { diffText } from "./app.ts";
 import { readEvents } from "./events.ts";
 import { exitOf } from "./failure.ts";
 import { application } from "./nouns.ts";
@@ -373,12 +373,6 @@ test.each([
 ])("an application with %j is not ready", (status, want) =>
   expect(application(app(status))).toMatchObject({ ready: false, reason: expect.stringContaining(want) }),
 );
-
-test.each([
-  ["apps/Deployment/web/api", { group: "apps", kind: "Deployment", namespace: "web", name: "api" }],
-  ["Service/api", { kind: "Service", name: "api" }],
-  ["networking.k8s.io/Ingress/api", { group: "networking.k8s.io", kind: "Ingress", name: "api" }],
-])("parseResource %j", (given, want) => expect(parseResource(given)).toEqual(want));
 
 test("events are read whole whatever the cuts", async () => {
   const text = ": hello\r\nid: 1\nevent: put\ndata: a\ndata: é\n\nevent: bookmark\ndata:\n\n";

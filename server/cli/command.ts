@@ -2,16 +2,20 @@ import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { adminVerbs } from "./admin.ts";
 import { appVerbs } from "./app.ts";
+import { setVerbs } from "./appset.ts";
 import { completionVerb } from "./completion.ts";
-import { refsVerb, testVerb } from "./connections.ts";
+import { chartsVerb, refsVerb, testVerb } from "./connections.ts";
 import { describeFailure, EXIT, type Exit, Failure } from "./failure.ts";
 import { type Io, paint } from "./io.ts";
 import { loginVerbs } from "./login.ts";
 import { NOUNS } from "./nouns.ts";
+import { offlineVerbs } from "./offline.ts";
+import { pipelineVerbs, runsVerbs } from "./pipeline.ts";
 import { PROGRAMS, programCommand, programOf } from "./programs.ts";
 import { readVerbs } from "./read.ts";
 import { globalOptions } from "./session.ts";
 import { taskVerbs } from "./task.ts";
+import { secretVerb } from "./webhook.ts";
 import { workerVerbs } from "./workers.ts";
 import { applyVerb, writeVerbs } from "./write.ts";
 
@@ -41,11 +45,15 @@ export function outpost(io: Io): Command {
     writeVerbs(command, io, noun);
     readVerbs(command, io, noun);
     if (noun.word === "app") appVerbs(command, io);
+    if (noun.word === "appset") setVerbs(command, io);
     if (noun.word === "repo") {
       refsVerb(command, io);
+      chartsVerb(command, io);
       testVerb(command, io, "testRepository", "repo");
     }
     if (noun.word === "cluster") testVerb(command, io, "testCluster", "cluster");
+    if (noun.word === "webhook") secretVerb(command, io);
+    if (noun.word === "pipeline") pipelineVerbs(command, io);
     if (noun.word === "agent") workerVerbs(command, io, "Agent");
     if (noun.word === "delegate") workerVerbs(command, io, "Delegate");
     programOf(command, io, noun.word);
@@ -53,9 +61,11 @@ export function outpost(io: Io): Command {
   applyVerb(root, io);
   root.commandsGroup("Work and people:");
   taskVerbs(root, io);
+  runsVerbs(root, io);
   adminVerbs(root, io);
+  offlineVerbs(root, io);
   root.commandsGroup("Programs:");
-  for (const name of ["server", "controller", "repo-server"]) if (PROGRAMS[name]) programCommand(root, io, name);
+  for (const name of ["server", "controller", "repo-server", "plugin-server"]) if (PROGRAMS[name]) programCommand(root, io, name);
   root.commandsGroup("Other:");
   root.helpCommand("help [command]", "how a command is used");
   root

@@ -2,8 +2,8 @@ import { type OperationId, operations } from "../../openapi/contract/operations.
 import { generateSealKeys } from "../../openapi/seal.ts";
 import { outpost } from "./command.ts";
 import { complete } from "./completion.ts";
-import { flagsOf } from "./flags.ts";
-import { NOUNS } from "./nouns.ts";
+import { specFlagsOf } from "./flags.ts";
+import { listOf, NOUNS } from "./nouns.ts";
 import { operationOf, person, type Seen } from "./testing.ts";
 
 const object = {
@@ -19,7 +19,22 @@ const object = {
 const task = { id: "t", kind: "shell.run", params: {}, state: "Succeeded", createdAt: "2026-01-01T00:00:00Z", attempts: [] };
 const keys = await generateSealKeys();
 
+const run = {
+  id: "r",
+  pipeline: "p",
+  generation: 1,
+  revision: 1,
+  state: "Succeeded",
+  inputs: {},
+  steps: [{ id: "s", state: "Succeeded", task: "t" }],
+  createdAt: "2026-01-01T00:00:00Z",
+};
+
 function service({ operation, url }: Seen) {
+  if (operation === "watchTasks") return { type: "text/event-stream", body: `event: put\ndata: ${JSON.stringify(task)}\n\n` };
+  if (operation === "getWebhookSecret") return { body: { url: "https://outpost.example/v1/hooks/h", secret: "s", username: "outpost" } };
+  if (operation === "getTaskArtifact") return { type: "application/octet-stream", body: "bytes" };
+  if (operation && ["runPipeline", "getRun", "cancelRun", "approveStep", "rejectStep"].includes(operation)) return { body: run };
   if (operation === "watch")
     return {
       type: "text/event-stream",
@@ -27,6 +42,10 @@ function service({ operation, url }: Seen) {
     };
   if (operation === "whoAmI") return { body: { account: "default", id: "me", role: "admin" } };
   if (operation === "getAgent") return { body: { ...object, status: { sealKey: { id: "k", publicKey: keys.publicKey } } } };
+  if (operation === "getApplicationTree") return { body: { nodes: [] } };
+  if (operation === "getApplicationResource" || operation === "runApplicationAction") return { body: { live: {}, actions: [] } };
+  if (operation === "getApplicationRevision") return { body: { revision: "r" } };
+  if (operation === "getRepositoryCharts" || operation === "generateApplicationSet") return { body: { items: [] } };
   if (operation === "getRepositoryRefs") return { body: { branches: [], tags: [] } };
   if (operation === "testRepository" || operation === "testCluster") return { body: { state: "Successful" } };
   if (operation === "getTaskLogs") return { body: { items: [], complete: true } };
@@ -41,8 +60,7 @@ function service({ operation, url }: Seen) {
 /** For each operation one command line that reaches it. */
 const lines: Record<string, string[]> = {};
 for (const noun of NOUNS) {
-  const plural = noun.collection[0]!.toUpperCase() + noun.collection.slice(1);
-  lines[`list${plural}`] = [noun.word, "list"];
+  lines[listOf(noun)] = [noun.word, "list"];
   lines[`get${noun.schema}`] = [noun.word, "get", "a"];
   lines[`put${noun.schema}`] = [noun.word, "create", "a"];
   lines[`patch${noun.schema}`] = [noun.word, "patch", "a", "--set", "name=x"];
@@ -59,6 +77,7 @@ Object.assign(lines, {
   createDelegateToken: ["delegate", "token", "a"],
   listDelegateTokens: ["delegate", "tokens", "a"],
   revokeDelegateToken: ["delegate", "revoke", "a", "t"],
+  rotateDelegateToken: ["delegate", "rotate", "a", "t", "--overlap", "1h"],
   renderDelegateManifest: ["delegate", "manifest", "a"],
   getRepositoryRefs: ["repo", "refs", "a"],
   testRepository: ["repo", "test", "a"],
@@ -68,25 +87,45 @@ Object.assign(lines, {
   getApplicationDiff: ["app", "diff", "a"],
   getApplicationManifests: ["app", "manifests", "a"],
   getApplicationHistory: ["app", "history", "a"],
+  rollbackApplication: ["app", "rollback", "a", "3", "--no-wait"],
+  terminateApplication: ["app", "terminate", "a", "--no-wait"],
+  getApplicationTree: ["app", "tree", "a"],
+  getApplicationResource: ["app", "resource", "a", "apps/Deployment/web/web"],
+  runApplicationAction: ["app", "action", "a", "apps/Deployment/web/web", "restart"],
+  getApplicationRevision: ["app", "revision", "a", "main", "--source", "1"],
+  getRepositoryCharts: ["repo", "charts", "a"],
+  generateApplicationSet: ["appset", "generate", "a"],
+  getWebhookSecret: ["webhook", "secret", "a"],
   createTask: ["task", "run", "shell.run", "--script", "true"],
   listTasks: ["task", "list"],
   getTask: ["task", "get", "t"],
   cancelTask: ["task", "cancel", "t"],
   getTaskLogs: ["task", "logs", "t"],
+  retryTask: ["task", "retry", "t"],
+  watchTasks: ["task", "watch"],
+  getTaskArtifact: ["task", "artifact", "get", "t", "report.txt", "--to", "-"],
+  runPipeline: ["pipeline", "run", "p", "--input", "tag=v1"],
+  listRuns: ["run", "list", "--pipeline", "p"],
+  getRun: ["run", "get", "r"],
+  cancelRun: ["run", "cancel", "r"],
+  approveStep: ["run", "approve", "r", "s", "--comment", "fine"],
+  rejectStep: ["run", "reject", "r", "s"],
+  rotateServiceKey: ["servicekey", "rotate"],
   createApiKey: ["apikey", "create", "k", "--role", "viewer"],
   listApiKeys: ["apikey", "list"],
   deleteApiKey: ["apikey", "delete", "k"],
   listAudit: ["audit"],
 });
 
-// Workers speak their own; probes and scrapers are no people.
+// Workers and hosts of repositories speak their own; probes and scrapers are no people.
 const forPeople = (Object.keys(operations) as OperationId[]).filter(
-  (id) => !operations[id].path.startsWith("/v1/worker/") && operations[id].path.startsWith("/v1/"),
+  (id) => !/^\/v1\/(worker|hooks)\//.test(operations[id].path) && operations[id].path.startsWith("/v1/"),
 );
 
 test.each(forPeople)("%s can be reached from the command line", async (operation) => {
   expect(lines[operation]).toBeDefined();
-  const me = person(service);
+  // Watching goes on until Ctrl-C.
+  const me = person(service, operation === "watchTasks" ? { signal: AbortSignal.timeout(300) } : {});
   const { exit, err } = await me.types("--org", "o", ...lines[operation]!);
   expect([exit, exit === 0 ? "" : err]).toEqual([0, ""]);
   expect(me.requests.map((r) => r.operation)).toContain(operation);
@@ -113,24 +152,32 @@ test("every noun has list, get, create, apply, patch, delete, wait and watch", (
 });
 
 test.each(NOUNS.map((n) => n.schema))("flags of %s have one name each and none of the global ones", (schema) => {
-  const names = flagsOf(`${schema}Spec`).map((f) => f.name);
+  const names = specFlagsOf(`${schema}Spec`).map((f) => f.name);
   expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(name).not.toMatch(/^no-/);
   for (const taken of ["org", "project", "context", "endpoint", "output", "filename", "set", "if-match", "wait", "timeout"])
     expect(names).not.toContain(taken);
 });
 
 test("no secret can be given as an argument", () => {
-  const secrets = NOUNS.flatMap((n) => flagsOf(`${n.schema}Spec`)).filter((f) => f.kind === "secret");
+  const secrets = NOUNS.flatMap((n) => specFlagsOf(`${n.schema}Spec`)).filter((f) => f.kind === "secret");
   expect(secrets.map((f) => f.path.at(-1)).sort()).toEqual(
     [
       "bearerToken",
       "bearerToken",
+      "bearerToken",
       "clientCertData",
       "clientKeyData",
+      "githubAppPrivateKey",
+      "githubAppPrivateKey",
+      "password",
       "password",
       "password",
       "sshPrivateKey",
+      "sshPrivateKey",
       "tlsClientCertData",
+      "tlsClientCertData",
+      "tlsClientCertKey",
       "tlsClientCertKey",
     ].sort(),
   );

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import type { Schemas } from "../../openapi/client.ts";
 import type { OperationId } from "../../openapi/contract/operations.ts";
-import { printable } from "../base/colour.ts";
+import { type Colours, printable } from "../base/colour.ts";
 import { EXIT, Failure } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { shortRevision } from "./nouns.ts";
 import { verb } from "./session.ts";
-import { field, say, show, showAs, state } from "./show.ts";
+import { field, type Json, say, show, showAs, state } from "./show.ts";
 
 /** `repo test` and `cluster test`: exits 1 when the connection fails. */
 export function testVerb(parent: Command, io: Io, operation: OperationId, what: string): void {
@@ -46,6 +46,31 @@ export function refsVerb(parent: Command, io: Io): void {
           ],
           { name: (o) => o.name, empty: "no branches and no tags" },
         );
+      }),
+    );
+}
+
+/** `repo charts`: what a chart repository has, or what versions one of its charts has. */
+export function chartsVerb(parent: Command, io: Io): void {
+  parent
+    .command("charts <id> [chart]")
+    .summary("charts with their newest versions; with a chart, all its versions")
+    .action(
+      verb(io, async (s, id: string, chart: string | undefined) => {
+        const charts = await (await s.api()).call<Schemas["Charts"]>("getRepositoryCharts", { path: { id } });
+        if (chart === undefined) {
+          const newest = (o: { versions?: string[] }) => (o.versions ?? []).slice(0, s.format === "wide" ? 20 : 5).join(", ");
+          const columns = [
+            { head: "NAME", text: (o: Json, c: Colours) => c.bold(field(o, "name")) },
+            { head: "VERSIONS", text: (o: Json) => String(o.versions?.length ?? 0) },
+            { head: "NEWEST", text: (o: Json) => printable(newest(o)) },
+          ];
+          return show(s, charts.items, columns, { name: (o) => o.name, empty: "no charts" });
+        }
+        const found = charts.items.find(({ name }) => name === chart);
+        if (!found) throw new Failure(`repo ${id} has no chart ${JSON.stringify(chart)}`, EXIT.notFound);
+        if (s.format === "json" || s.format === "yaml") showAs(s, found, () => "");
+        else for (const version of found.versions) s.io.out.write(`${printable(version)}\n`);
       }),
     );
 }

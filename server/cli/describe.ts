@@ -19,10 +19,11 @@ export function describe(o: Json, noun: Noun, c: Colours): string {
   ];
   const spec = flat(o.spec ?? {});
   if (spec.length) blocks.push(`${c.bold("Spec")}\n${indent(pairs(spec))}`);
-  const { conditions, resources, history, ...rest } = (o.status ?? {}) as Json;
+  const { conditions, resources, history, applications, ...rest } = (o.status ?? {}) as Json;
   const status = flat(rest).map(([k, v]): [string, string] => [k, /(^|\.)(status|state|phase)$/.test(k) ? state(v, c) : v]);
   if (status.length) blocks.push(`${c.bold("Status")}\n${indent(pairs(status))}`);
   if (conditions?.length) blocks.push(`${c.bold("Conditions")}\n${indent(conditionTable(conditions, c))}`);
+  if (applications?.length) blocks.push(`${c.bold("Applications")}\n${indent(applicationTable(applications, c))}`);
   if (resources?.length) blocks.push(`${c.bold("Resources")}\n${indent(resourceTable(resources, c))}`);
   if (history?.length) blocks.push(`${c.bold("Last deployments")}\n${indent(historyTable(history.slice(-3), c))}`);
   return blocks.join("\n\n");
@@ -38,6 +39,20 @@ export function resourceTable(resources: Json[], c: Colours): string {
   return table(["RESOURCE", "SYNC", "HEALTH", "MESSAGE"].map(c.bold), rows);
 }
 
+/** What a set made; the step only where a roll-out has some. */
+function applicationTable(applications: Json[], c: Colours): string {
+  const steps = applications.some((one) => one.step !== undefined);
+  const rows = applications.map((one) => [
+    printable(one.name),
+    state(one.sync, c),
+    state(one.health, c),
+    shortRevision(field(one, "revision")),
+    ...(steps ? [[field(one, "step"), field(one, "state")].filter(Boolean).join(" ")] : []),
+    field(one, "message"),
+  ]);
+  return table(["NAME", "SYNC", "HEALTH", "REVISION", ...(steps ? ["STEP"] : []), "MESSAGE"].map(c.bold), rows);
+}
+
 export function historyTable(history: Json[], c: Colours): string {
   const rows = [...history]
     .reverse()
@@ -46,9 +61,10 @@ export function historyTable(history: Json[], c: Colours): string {
       shortRevision(field(h, "revision") || field(h, "revisions")),
       h.deployedAt ?? "-",
       h.deployedAt ? `${showAge(h.deployedAt)} ago` : "-",
+      field(h, "cause") || "-",
       field(h, "initiatedBy") || "-",
     ]);
-  return table(["ID", "REVISION", "DEPLOYED", "AGE", "BY"].map(c.bold), rows);
+  return table(["ID", "REVISION", "DEPLOYED", "AGE", "CAUSE", "BY"].map(c.bold), rows);
 }
 
 function conditionTable(conditions: Json[], c: Colours): string {

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { parse } from "yaml";
 import document from "../../openapi/contract/openapi.json" with { type: "json" };
 import { usage } from "./failure.ts";
 import { type Io, readInput } from "./io.ts";
@@ -9,7 +10,7 @@ export interface Flag {
   name: string;
   /** Where the value goes in the object. */
   path: string[];
-  kind: "text" | "number" | "boolean" | "list" | "map" | "secret";
+  kind: "text" | "number" | "boolean" | "list" | "map" | "secret" | "file" | "document";
   help: string;
   choices?: string[];
 }
@@ -25,14 +26,20 @@ const WORDS: Record<string, string> = {
   "syncPolicy.syncOptions": "sync-options",
   "syncPolicy.managedNamespaceMetadata": "dest-namespace",
   credentials: "",
+  // `--no-…` takes a flag back.
+  noProxy: "proxy-except",
 };
+
+/** A text that may be this long is mostly in a file: a certificate, a key, values. */
+const FILE_FROM = 16_384;
 
 const schemas = document.components.schemas as unknown as Record<string, Json>;
 
 /** The flags of a schema, from the contract: every scalar, list of texts and map of texts in it, at any depth. */
-export function flagsOf(schema: string): Flag[] {
-  return walk(resolve({ $ref: `#/components/schemas/${schema}` }), []);
-}
+export const flagsOf = (schema: string): Flag[] => specFlagsOf(schema).filter(({ kind }) => kind !== "file" && kind !== "document");
+
+/** The same, and a file for each long text and for each object or list that has no flags of its own. */
+export const specFlagsOf = (schema: string): Flag[] => walk(resolve({ $ref: `#/components/schemas/${schema}` }), []);
 
 function walk(schema: Json, path: string[]): Flag[] {
   return Object.entries<Json>(schema.properties ?? {}).flatMap(([key, raw]) => {
@@ -43,16 +50,20 @@ function walk(schema: Json, path: string[]): Flag[] {
     const flag = (kind: Flag["kind"]): Flag[] => [
       { name: flagName(at), path: at, kind, help, ...(field.enum ? { choices: field.enum } : {}) },
     ];
-    if (field["x-sensitive"] || raw["x-sensitive"]) return flag("secret").map((f) => ({ ...f, name: `${f.name}-file` }));
-    if (field.type === "string") return flag("text");
+    if (field["x-sensitive"] || raw["x-sensitive"]) return inFile(flag("secret"));
+    if (field.type === "string") return field.maxLength >= FILE_FROM ? [...flag("text"), ...inFile(flag("file"))] : flag("text");
     if (field.type === "integer" || field.type === "number") return flag("number");
     if (field.type === "boolean") return flag("boolean");
     if (field.type === "array" && resolve(field.items ?? {}).type === "string") return flag("list");
     if (field.type === "object" && field.additionalProperties?.type === "string") return flag("map");
     if (field.type === "object" && field.properties) return walk(field, at);
+    // Lists of objects are many and deep: only those at the top are worth a flag. `--set` and files take the others.
+    if (field.type === "object" || (field.type === "array" && path.length === 0)) return inFile(flag("document"));
     return [];
   });
 }
+
+const inFile = (flags: Flag[]): Flag[] => flags.map((f) => ({ ...f, name: `${f.name}-file` }));
 
 function flagName(path: string[]): string {
   const parts: string[] = [];
@@ -77,8 +88,7 @@ export function addFlags(command: Command, flags: readonly Flag[]): Command {
       command.addOption(option(`--${flag.name}`)).addOption(new Option(`--no-${flag.name}`).hideHelp());
       continue;
     }
-    const shape = { text: "<text>", number: "<n>", list: "<a,b>", map: "<key=value>", secret: "<file>" }[flag.kind];
-    const made = option(`--${flag.name} ${shape}`, flag.kind === "secret" ? " (read from a file, `-` for standard input)" : "");
+    const made = option(`--${flag.name} ${SHAPES[flag.kind]}`, HINTS[flag.kind]);
     if (flag.choices) made.choices(flag.choices);
     if (flag.kind === "number") made.argParser((text) => number(flag, text));
     if (flag.kind === "list")
@@ -89,15 +99,42 @@ export function addFlags(command: Command, flags: readonly Flag[]): Command {
   return command;
 }
 
-/** The object that the given flags describe; secrets are read from their files. */
+const SHAPES: Record<Exclude<Flag["kind"], "boolean">, string> = {
+  text: "<text>",
+  number: "<n>",
+  list: "<a,b>",
+  map: "<key=value>",
+  secret: "<file>",
+  file: "<file>",
+  document: "<file>",
+};
+const HINTS: Partial<Record<Flag["kind"], string>> = {
+  secret: " (read from a file, `-` for standard input)",
+  file: " (read from a file)",
+  document: " (YAML or JSON in a file)",
+};
+
+/** The object that the given flags describe; secrets and long texts are read from their files. */
 export async function objectOf(io: Io, flags: readonly Flag[], given: Record<string, unknown>): Promise<Json> {
   const object: Json = {};
   for (const flag of flags) {
     const value = given[flag.name.replace(/-([a-z0-9])/g, (_, c: string) => c.toUpperCase())];
     if (value === undefined) continue;
-    put(object, flag.path, flag.kind === "secret" ? (await readInput(io, value as string)).replace(/\r?\n$/, "") : value);
+    put(object, flag.path, await givenValue(io, flag, value));
   }
   return object;
+}
+
+async function givenValue(io: Io, { kind, name }: Flag, value: unknown): Promise<unknown> {
+  if (kind !== "secret" && kind !== "file" && kind !== "document") return value;
+  const read = await readInput(io, value as string);
+  if (kind === "secret") return read.replace(/\r?\n$/, "");
+  if (kind === "file") return read;
+  try {
+    return parse(read, { maxAliasCount: 100 });
+  } catch (error) {
+    throw usage(`--${name}: ${String(value)} is neither YAML nor JSON: ${(error as Error).message.split("\n")[0]}`);
+  }
 }
 
 /** `--set a.b.c=value`: the value is JSON where it reads as such, else text; `null` removes a field in a patch. */
@@ -133,6 +170,16 @@ function pair(flag: Flag, text: string): Record<string, string> {
   if (at < 1) throw usage(`--${flag.name} takes key=value, not ${JSON.stringify(text)}`);
   return { [text.slice(0, at)]: text.slice(at + 1) };
 }
-function resolve(schema: Json): Json {
-  return schema.$ref ? resolve(schemas[schema.$ref.split("/").pop()!] ?? {}) : schema;
+
+/** A schema with what it refers to and what it is made of (`allOf`) put together. */
+export function resolve(schema: Json): Json {
+  const named = schema.$ref ? resolve(schemas[schema.$ref.split("/").pop()!] ?? {}) : schema;
+  if (!named.allOf) return named;
+  const parts: Json[] = [...named.allOf.map(resolve), { ...named, allOf: undefined }];
+  return {
+    ...named,
+    allOf: undefined,
+    properties: Object.assign({}, ...parts.map((part) => part.properties)),
+    required: parts.flatMap((part) => part.required ?? []),
+  };
 }

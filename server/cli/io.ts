@@ -4,7 +4,8 @@ import { type Colours, colours, useColour } from "../base/colour.ts";
 import { usage } from "./failure.ts";
 
 export interface Sink {
-  write(text: string): void;
+  /** Bytes are written as they are. */
+  write(text: string | Uint8Array): void;
   isTTY: boolean;
   columns?: number | undefined;
 }

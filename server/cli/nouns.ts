@@ -1,12 +1,9 @@
+import { type OperationId, operations } from "../../openapi/contract/operations.ts";
 import { showAge } from "../base/duration.ts";
+import { application, applicationSet, delivered, gnupgKey, held, madeOf, type Readiness, replicas, webhook, worker } from "./readiness.ts";
 import { type Column, field, type Json, plainColumn as plain, state, stateColumn } from "./show.ts";
 
-/** Whether an object is where its owner wants it, and if not, what is missing; `failed` says that waiting alone will not help. */
-export interface Readiness {
-  ready: boolean;
-  reason: string;
-  failed?: boolean;
-}
+export { application, type Readiness, resourceName } from "./readiness.ts";
 
 export interface Noun {
   /** The word on the command line. */
@@ -15,6 +12,8 @@ export interface Noun {
   /** `Application` of getApplication and ApplicationSpec. */
   schema: string;
   collection: string;
+  /** Several of them, in a sentence; the collection where that is a word. */
+  many?: string;
   summary: string;
   columns: Column[];
   readiness(object: Json): Readiness;
@@ -88,12 +87,100 @@ export const NOUNS: Noun[] = [
     readiness: worker("outpost delegate manifest ID | kubectl apply -f -"),
   },
   {
+    word: "appproject",
+    alias: ["argoproject", "appprojects"],
+    schema: "AppProject",
+    collection: "appprojects",
+    many: "app projects",
+    summary: "app projects: what applications may do",
+    order: 3,
+    force: true,
+    columns: [
+      id,
+      scope,
+      plain("AGENT", "spec.agent"),
+      delivery,
+      { head: "SOURCES", text: (o) => String(o.spec?.sourceRepos?.length ?? 0) },
+      { head: "DESTINATIONS", text: (o) => String(o.spec?.destinations?.length ?? 0) },
+      { head: "WINDOWS", text: (o) => String(o.spec?.syncWindows?.length ?? 0) },
+      age,
+      plain("NAME", "status.name", true),
+      plain("DESCRIPTION", "spec.description"),
+    ],
+    readiness: held,
+  },
+  {
+    word: "repocreds",
+    alias: ["repositorycredential", "repocred"],
+    schema: "RepositoryCredential",
+    collection: "repositorycredentials",
+    many: "credential templates",
+    summary: "credential templates: for all repositories below an address",
+    order: 4,
+    force: true,
+    columns: [
+      id,
+      scope,
+      plain("AGENT", "spec.agent"),
+      delivery,
+      { head: "CREDENTIALS", text: (o, c) => state(o.status?.credentials, c) },
+      age,
+      plain("URL", "spec.url"),
+    ],
+    readiness: held,
+  },
+  {
+    word: "cert",
+    alias: ["certificate", "repositorycertificate", "certs"],
+    schema: "RepositoryCertificate",
+    collection: "repositorycertificates",
+    many: "certificates and host keys",
+    summary: "certificates and host keys, by which agents recognise hosts",
+    order: 4,
+    force: true,
+    columns: [
+      id,
+      scope,
+      plain("AGENT", "spec.agent"),
+      delivery,
+      plain("TYPE", "spec.type"),
+      plain("HOST", "spec.host"),
+      plain("EXPIRES", "status.expiresAt"),
+      age,
+      plain("FINGERPRINTS", "status.fingerprints", true),
+    ],
+    readiness: held,
+  },
+  {
+    word: "gpg",
+    alias: ["gnupgkey", "gnupgkeys", "gpgkey"],
+    schema: "GnupgKey",
+    collection: "gnupgkeys",
+    many: "GnuPG keys",
+    summary: "GnuPG keys, by which agents verify commits",
+    order: 4,
+    force: true,
+    columns: [
+      id,
+      scope,
+      plain("AGENT", "spec.agent"),
+      delivery,
+      plain("KEY", "status.keyId"),
+      plain("ALGORITHM", "status.algorithm"),
+      { head: "EXPIRES", text: (o, c) => (gnupgKey(o).failed ? c.red(gnupgKey(o).reason) : field(o, "status.expiresAt") || "never") },
+      age,
+      plain("OWNER", "status.owner"),
+      plain("FINGERPRINT", "status.fingerprint", true),
+    ],
+    readiness: gnupgKey,
+  },
+  {
     word: "repo",
     alias: ["repository", "repositories", "repos"],
     schema: "Repository",
     collection: "repositories",
     summary: "repositories that agents read",
-    order: 3,
+    order: 5,
     force: true,
     columns: [
       id,
@@ -113,7 +200,7 @@ export const NOUNS: Noun[] = [
     schema: "Cluster",
     collection: "clusters",
     summary: "clusters that agents manage",
-    order: 3,
+    order: 5,
     force: true,
     columns: [
       id,
@@ -133,7 +220,7 @@ export const NOUNS: Noun[] = [
     schema: "Application",
     collection: "applications",
     summary: "applications: what is to be where",
-    order: 4,
+    order: 6,
     force: true,
     cascade: true,
     columns: [
@@ -148,64 +235,75 @@ export const NOUNS: Noun[] = [
     ],
     readiness: application,
   },
+  {
+    word: "appset",
+    alias: ["applicationset", "applicationsets", "appsets"],
+    schema: "ApplicationSet",
+    collection: "applicationsets",
+    many: "application sets",
+    summary: "application sets: one template, many applications",
+    order: 7,
+    force: true,
+    columns: [
+      id,
+      scope,
+      plain("AGENT", "spec.agent"),
+      { head: "APPLICATIONS", text: madeOf },
+      { head: "HEALTH", text: (o, c) => (o.deletionRequestedAt ? c.yellow("Deleting") : state(o.status?.health?.status, c)) },
+      age,
+      { head: "MESSAGE", text: (o) => (applicationSet(o).ready ? "" : applicationSet(o).reason) },
+    ],
+    readiness: applicationSet,
+  },
+  {
+    word: "webhook",
+    alias: ["webhooks", "hook"],
+    schema: "Webhook",
+    collection: "webhooks",
+    summary: "webhooks, by which hosts say that something changed",
+    order: 2,
+    columns: [
+      id,
+      scope,
+      plain("PROVIDER", "spec.provider"),
+      { head: "ENABLED", text: (o, c) => state(o.spec?.enabled === false ? "no" : "yes", c) },
+      { head: "RECEIVED", text: (o) => (o.status?.lastReceivedAt ? `${showAge(o.status.lastReceivedAt)} ago` : "never") },
+      stateColumn("OUTCOME", "status.lastOutcome"),
+      age,
+      plain("REPOSITORY", "status.lastRepository"),
+      plain("URL", "status.url", true),
+    ],
+    readiness: webhook,
+  },
+  {
+    word: "pipeline",
+    alias: ["pipelines"],
+    schema: "Pipeline",
+    collection: "pipelines",
+    summary: "pipelines: steps that run as tasks",
+    order: 6,
+    columns: [
+      id,
+      scope,
+      { head: "STEPS", text: (o) => String(o.spec?.steps?.length ?? 0) },
+      stateColumn("LAST RUN", "status.lastRun.state"),
+      { head: "STARTED", text: (o) => (o.status?.lastRun?.startedAt ? `${showAge(o.status.lastRun.startedAt)} ago` : "never") },
+      age,
+      plain("RUN", "status.lastRun.id", true),
+      plain("DESCRIPTION", "spec.description", true),
+    ],
+    readiness: (o) => ({ ready: true, reason: o.status?.lastRun ? `its last run is ${o.status.lastRun.state}` : "it was never run" }),
+  },
 ];
+
+export const manyOf = (noun: Noun): string => noun.many ?? noun.collection;
+
+/** The operation that lists a collection. */
+export const listOf = ({ collection }: Noun): OperationId =>
+  (Object.keys(operations) as OperationId[]).find((id) => operations[id].method === "GET" && operations[id].path === `/v1/${collection}`)!;
 
 export const nounOf = (word: string): Noun | undefined =>
   NOUNS.find((n) => [n.word, ...n.alias, n.schema, n.collection].some((w) => w.toLowerCase() === word.toLowerCase()));
 
 /** Twelve digits of a commit are enough for a person; anything else (a chart's version) is shown whole. */
 export const shortRevision = (revision: string): string => (/^[0-9a-f]{40,64}$/.test(revision) ? revision.slice(0, 12) : revision);
-
-function worker(install: string): (o: Json) => Readiness {
-  return (o) => {
-    if (o.status?.connected) return { ready: true, reason: "connected" };
-    const bad = (o.status?.conditions ?? []).find((c: Json) => c.status === "False");
-    const reason = bad
-      ? `${bad.reason}: ${bad.message}`
-      : o.status?.enrolledAt || o.status?.lastSeenAt
-        ? "enrolled, not connected"
-        : `not installed yet (${install.replace("ID", o.id)})`;
-    return { ready: false, reason };
-  };
-}
-
-function replicas(o: Json): string {
-  const all = (o.status?.instances ?? []) as Json[];
-  return all.length ? `${all.filter((i) => i.connected).length}/${all.length}` : "0";
-}
-
-function delivered(o: Json): Readiness {
-  const { delivery: d, connection: n } = o.status ?? {};
-  if (o.status?.observedGeneration !== undefined && o.status.observedGeneration < o.generation)
-    return { ready: false, reason: "the agent has not seen the newest version" };
-  if (d?.state === "Refused") return { ready: false, failed: true, reason: `the agent refused it: ${d.message ?? d.reason}` };
-  if (d?.state !== "Delivered") return { ready: false, reason: d?.message ?? d?.reason ?? "on its way to the agent" };
-  if (n?.state === "Failed") return { ready: false, reason: `connection failed: ${n.message ?? n.reason}` };
-  if (n?.state !== "Successful") return { ready: false, reason: "the connection has not been tried yet" };
-  return { ready: true, reason: "delivered, connection successful" };
-}
-
-/** Synced, Healthy and about the newest generation; else the first reason a person would look for. */
-export function application(o: Json): Readiness {
-  const s = o.status ?? {};
-  const named = (s.conditions ?? []).find((c: Json) => c.status === "True" && /Error$|^SharedResourceWarning$/.test(c.type));
-  if (s.delivery?.state === "Refused")
-    return { ready: false, failed: true, reason: `the agent refused it: ${s.delivery.message ?? s.delivery.reason}` };
-  if ((s.observedGeneration ?? 0) < o.generation)
-    return { ready: false, reason: s.delivery?.message ?? "waiting for the agent to see the newest version" };
-  if (named) return { ready: false, reason: `${named.reason ?? named.type}: ${named.message}` };
-  if (s.operation?.phase === "Failed" || s.operation?.phase === "Error")
-    return { ready: false, reason: `sync ${s.operation.phase.toLowerCase()}: ${s.operation.message ?? ""}` };
-  if (s.sync?.status === "Synced" && s.health?.status === "Healthy") return { ready: true, reason: "Synced and Healthy" };
-  if (s.operation?.phase === "Running")
-    return { ready: false, reason: s.operation.message ? `syncing: ${s.operation.message}` : "syncing" };
-  const slow =
-    (s.resources ?? []).find((r: Json) => r.health && r.health !== "Healthy") ??
-    (s.resources ?? []).find((r: Json) => r.status && r.status !== "Synced");
-  if (slow) return { ready: false, reason: `waiting for ${resourceName(slow)}: ${slow.message ?? slow.health ?? slow.status}` };
-  return { ready: false, reason: s.health?.message ?? `${s.sync?.status ?? "Unknown"}, ${s.health?.status ?? "Unknown"}` };
-}
-
-/** `apps/Deployment guestbook`, as in all messages. */
-export const resourceName = (r: Json): string =>
-  `${r.group ? `${r.group}/` : ""}${r.kind} ${r.namespace ? `${r.namespace}/` : ""}${r.name}`;

@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { useColour } from "../base/colour.ts";
 import { EXIT, Failure } from "./failure.ts";
 import type { Io } from "./io.ts";
 
@@ -17,13 +18,23 @@ const server: Run = async (env, signal) => (await import("../control/main.ts")).
 const agent: Run = async (env, signal, flags) => (await import("../agent/link/main.ts")).runAgent(env, signal, flags);
 const controller: Run = async (env, signal) => (await import("../agent/controller/main.ts")).runController(env, signal);
 const repoServer: Run = async (env, signal) => (await import("../agent/repo/main.ts")).runRepoServer(env, signal);
+const pluginServer: Run = async (env, signal) => (await import("../agent/plugin/main.ts")).runPluginServer(env, signal);
 const delegate: Run = async (env, signal) => (await import("../delegate/main.ts")).runDelegate(env, signal);
+
+/** Parts of the engine that a person can ask by themselves. */
+export const OFFLINE = {
+  eval: () => import("../agent/eval/eval.ts"),
+  health: () => import("../agent/eval/health.ts"),
+  render: () => import("../agent/eval/manifests.ts"),
+  diff: () => import("../agent/eval/difference.ts"),
+};
 
 export const PROGRAMS: Record<string, Program> = {
   server: { summary: "run the GitOps service", run: server },
   agent: { summary: "run the agent's link to the service", run: agent },
   controller: { summary: "run the application controller", run: controller },
   "repo-server": { summary: "run the repo server: fetch and render", run: repoServer },
+  "plugin-server": { summary: "run a config management plugin beside the repo server", run: pluginServer },
   delegate: { summary: "run a delegate", run: delegate },
 };
 
@@ -52,6 +63,7 @@ export function programCommand(root: Command, io: Io, name: string): void {
 export function programOf(command: Command, io: Io, name: string): void {
   if (!PROGRAMS[name]) return;
   command.description(`${command.description()} Without a verb this is the program itself, as its container starts it.`);
+  if (name === "delegate") doctorCommand(command, io);
   if (name === "agent") command.option("--all", "controller, repo server and cache in this process too");
   command.action(async (flags: { all?: boolean }) => {
     if (
@@ -65,4 +77,20 @@ export function programOf(command: Command, io: Io, name: string): void {
       command.help();
     await start(name, io, flags);
   });
+}
+
+/** `outpost delegate doctor`, with the environment that the program would have. */
+function doctorCommand(command: Command, io: Io): void {
+  const summary = "say which layer keeps a delegate from working here: DNS, proxy, TLS, token, clock, capability";
+  command
+    .command("doctor")
+    .summary(summary)
+    .description(`${summary}. It reads what \`outpost delegate\` reads, starts nothing, and may be run beside one that works.`)
+    .addOption(new Option("-o, --output <format>", "how to show it").choices(["table", "json"]).default("table"))
+    .action(async ({ output }: { output: "table" | "json" }) => {
+      const { runDoctor } = await import("../delegate/doctor/doctor.ts");
+      const write = (text: string) => io.out.write(text);
+      const code = await runDoctor(io.env as NodeJS.ProcessEnv, { format: output, colour: useColour(io.env, io.out.isTTY), write });
+      if (code !== 0) throw new Failure("", EXIT.failed, { answer: true });
+    });
 }

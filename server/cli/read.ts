@@ -5,7 +5,7 @@ import { describe } from "./describe.ts";
 import { usage } from "./failure.ts";
 import { follow } from "./follow.ts";
 import type { Io } from "./io.ts";
-import { application, type Noun } from "./nouns.ts";
+import { application, listOf, manyOf, type Noun } from "./nouns.ts";
 import { type Session, verb } from "./session.ts";
 import { field, type Json, rowsOf, say, show, showAs } from "./show.ts";
 import { waitFor, waitGone } from "./wait.ts";
@@ -29,7 +29,7 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
   parent
     .command("list")
     .alias("ls")
-    .summary(`list ${noun.collection}`)
+    .summary(`list ${manyOf(noun)}`)
     .option("--filter <terms>", "`field=value,…` over id and the scalar fields of spec and status")
     .option("--inherited", "also those of the scopes below this one")
     .option("--limit <n>", "at most so many")
@@ -37,7 +37,7 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
       verb(io, async (s, flags: ListFlags) =>
         show(s, await all(await s.api(), noun, flags), noun.columns, {
           name: (o) => `${noun.word}/${o.id}`,
-          empty: `no ${noun.collection} here`,
+          empty: `no ${manyOf(noun)} here`,
         }),
       ),
     );
@@ -102,9 +102,8 @@ export async function all(api: Api, noun: Noun, flags: ListFlags = {}): Promise<
   const items: Json[] = [];
   let cursor: string | undefined;
   do {
-    const plural = noun.collection[0]!.toUpperCase() + noun.collection.slice(1);
     const query = { filter: flags.filter, inherited: flags.inherited, cursor, limit: Math.min(500, limit - items.length) };
-    const page = await api.call<{ items: Json[]; nextCursor?: string }>(`list${plural}` as OperationId, { query });
+    const page = await api.call<{ items: Json[]; nextCursor?: string }>(listOf(noun), { query });
     items.push(...page.items);
     cursor = page.nextCursor;
   } while (cursor && items.length < limit);

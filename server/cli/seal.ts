@@ -5,11 +5,11 @@ import { EXIT, Failure } from "./failure.ts";
 import type { Json } from "./show.ts";
 
 /**
- * Replaces `credentials` in a repository's or cluster's spec by an envelope that only its agent can open, so that they
+ * Replaces `credentials` in a repository's, credential template's or cluster's spec by an envelope that only its agent can open, so that they
  * never leave this machine in clear. The agent comes from the spec, or from the stored object for a patch.
  */
 export async function sealCredentials(api: Api, collection: string, id: string, scope: Scope, spec: Json, agent: string): Promise<Json> {
-  if ((collection !== "repositories" && collection !== "clusters") || !spec.credentials) return spec;
+  if (!isSealed(collection) || !spec.credentials) return spec;
   const { credentials, ...rest } = spec;
   const [owner, name] = agentScope(agent, scope);
   const [identity, found] = await Promise.all([
@@ -24,6 +24,9 @@ export async function sealCredentials(api: Api, collection: string, id: string, 
   const context: SealContext = { account: identity.account, org: scope.org, project: scope.project, collection, id };
   return { ...rest, sealedCredentials: await seal(key, context, credentials) };
 }
+
+const isSealed = (collection: string): collection is SealContext["collection"] =>
+  collection === "repositories" || collection === "repositorycredentials" || collection === "clusters";
 
 /** A reference names an object in this scope, in the organisation above (`org.`) or in the account (`account.`). */
 export function agentScope(reference: string, scope: Scope): [Scope, string] {

@@ -54,8 +54,8 @@ export function say(s: Session, text: string): void {
   s.io.err.write(`${text}\n`);
 }
 
-const GOOD = new Set(["Synced", "Healthy", "Successful", "Delivered", "Succeeded", "accepted", "True", "yes"]);
-const BAD = new Set(["Degraded", "Missing", "Failed", "Error", "Refused", "denied", "TimedOut", "no"]);
+const GOOD = new Set(["Synced", "Healthy", "Successful", "Delivered", "Succeeded", "accepted", "approved", "True", "yes"]);
+const BAD = new Set(["Degraded", "Missing", "Failed", "Error", "Refused", "denied", "rejected", "TimedOut", "no"]);
 
 /** A state word in the colour of what it means. */
 export function state(word: string | undefined, c: Colours): string {
@@ -65,7 +65,7 @@ export function state(word: string | undefined, c: Colours): string {
     ? c.green(text)
     : BAD.has(word)
       ? c.red(text)
-      : word === "Unknown" || word === "None"
+      : ["Unknown", "None", "Pending", "Skipped"].includes(word)
         ? c.dim(text)
         : c.yellow(text);
 }

@@ -1,55 +1,42 @@
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { basename } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../openapi/client.ts";
-import { printable } from "../base/colour.ts";
-import { showAge, showDuration } from "../base/duration.ts";
-import { pairs, table } from "../base/table.ts";
-import type { Api } from "./api.ts";
+import { type Api, MAX_WAIT_MS } from "./api.ts";
+import { readEvents } from "./events.ts";
 import { EXIT, Failure, usage } from "./failure.ts";
-import { addFlags, type Flag, flagsOf, objectOf } from "./flags.ts";
-import { type Io, readInput } from "./io.ts";
-import { Progress } from "./progress.ts";
+import { pause } from "./follow.ts";
+import type { Io } from "./io.ts";
+import { KINDS } from "./kinds.ts";
 import { type Session, verb } from "./session.ts";
-import { field, type Json, plainColumn, say, show, showAs, state, stateColumn } from "./show.ts";
+import { field, type Json, rowsOf, say, show, showAs } from "./show.ts";
+import { getTask, logs } from "./task-logs.ts";
+import { queued, runVerbs } from "./task-run.ts";
+import { artifactTable, describeTask, ENDED, type Task, taskColumns } from "./task-show.ts";
 
-type Task = Schemas["Task"];
-const KINDS: Record<string, { schema: string; flags: Flag[] }> = {
-  "git.clone": { schema: "TaskParamsGitClone", flags: flagsOf("TaskParamsGitClone") },
-  "shell.run": { schema: "TaskParamsShellRun", flags: flagsOf("TaskParamsShellRun") },
-};
-const COMMON = flagsOf("TaskRequest").filter((f) => !["kind", "params"].includes(f.path[0]!));
-const ENDED = new Set(["Succeeded", "Failed", "Cancelled", "Unknown", "TimedOut"]);
-// The service holds a request for log lines as long; a task that is silent costs four requests a minute.
-const LOG_WAIT_SECONDS = 15;
-
-const columns = [
-  { head: "ID", text: (o: Json, c: Session["c"]) => c.bold(field(o, "id")) },
-  plainColumn("KIND", "kind"),
-  stateColumn("STATE", "state"),
-  { head: "AGE", text: (o: Json) => showAge(o.createdAt) },
-  {
-    head: "TOOK",
-    text: (o: Json) => (o.startedAt ? showDuration(Date.parse(o.endedAt ?? new Date().toISOString()) - Date.parse(o.startedAt)) : "-"),
-  },
-  { head: "WORKER", text: (o: Json) => field(o.attempts?.at(-1) ?? {}, "worker") },
-  plainColumn("SELECTORS", "selectors", true),
-  { head: "MESSAGE", text: (o: Json) => field(o, "message") },
-];
+interface ListFlags {
+  limit: string;
+  state?: string;
+  kind?: string;
+}
+const STATES = ["Queued", "Running", ...ENDED];
+const WATCH_SECONDS = 300;
+const PAUSE_MS = 1_000;
 
 /** `outpost task …`: what delegates are asked to do. */
 export function taskVerbs(root: Command, io: Io): void {
   const task = root.command("task").summary("tasks, which delegates carry out");
-  const run = task.command("run").summary("queue a task");
-  for (const [kind, { flags }] of Object.entries(KINDS)) {
-    const command = addFlags(run.command(kind).summary(`queue a ${kind}`), [...flags, ...COMMON])
-      .option("-f, --follow", "show its output and wait for its end; exits 1 unless it succeeds")
-      .action(verb(io, async (s, given: Json) => start(s, kind, given)));
-    if (kind === "shell.run")
-      command.addOption(new Option("--script-file <file>", "the script, `-` for standard input").conflicts("script"));
-  }
+  runVerbs(task, io);
   task
     .command("list")
     .alias("ls")
     .summary("list tasks, newest first")
+    .addOption(new Option("--state <state>", "only these").choices(STATES))
+    .addOption(new Option("--kind <kind>", "only these").choices(KINDS.map((k) => k.name)))
     .option("--limit <n>", "at most so many", "50")
     .action(verb(io, list));
   task
@@ -57,9 +44,9 @@ export function taskVerbs(root: Command, io: Io): void {
     .summary("show one")
     .action(
       verb(io, async (s, id: string) => {
-        const got = await get(await s.api(), id);
-        if (s.format === "name" || s.format === "wide") show(s, [got], columns);
-        else showAs(s, got, () => describe(got, s));
+        const got = await getTask(await s.api(), id);
+        if (s.format === "name" || s.format === "wide") show(s, [got], taskColumns);
+        else showAs(s, got, () => describeTask(got, s));
       }),
     );
   task
@@ -76,110 +63,122 @@ export function taskVerbs(root: Command, io: Io): void {
         say(s, `${s.e.green("✓")} task ${s.e.bold(id)} is being cancelled`);
       }),
     );
+  task
+    .command("retry <id>")
+    .summary("queue one that has ended once more, as a new task")
+    .option("-f, --follow", "show its output and wait for its end; exits 1 unless it succeeds")
+    .action(
+      verb(io, async (s, id: string, given: { follow?: boolean }) => {
+        const headers = { "idempotency-key": crypto.randomUUID() };
+        await queued(s, await (await s.api()).call<Task>("retryTask", { path: { task: id }, headers }), given.follow === true);
+      }),
+    );
+  task.command("watch").summary("show tasks as they change, until Ctrl-C").action(verb(io, watch));
+  artifactVerbs(task, io);
 }
 
-const get = (api: Api, id: string): Promise<Task> => api.call<Task>("getTask", { path: { task: id } });
+function artifactVerbs(task: Command, io: Io): void {
+  const artifact = task.command("artifact").summary("files that tasks have left");
+  artifact
+    .command("list <task>")
+    .alias("ls")
+    .summary("list a task's files")
+    .action(
+      verb(io, async (s, id: string) => {
+        const { artifacts: items = [] } = await getTask(await s.api(), id);
+        if (s.format === "name") for (const one of items) s.io.out.write(`${one.name}\n`);
+        else if (items.length === 0 && s.format !== "json" && s.format !== "yaml") say(s, s.e.dim("it has left no files"));
+        else showAs(s, { items }, () => artifactTable(items, s));
+      }),
+    );
+  artifact
+    .command("get <task> <name>")
+    .summary("download a file")
+    .option("--to <file>", "where to put it; `-` for standard output (default: its name, in this folder)")
+    .action(verb(io, async (s, id: string, name: string, given: { to?: string }) => download(s, id, name, given.to ?? basename(name))));
+}
 
-async function start(s: Session, kind: string, given: Json): Promise<void> {
-  const params = await objectOf(s.io, KINDS[kind]!.flags, given);
-  if (given.scriptFile) params.script = await readInput(s.io, given.scriptFile);
-  if (kind === "shell.run" && params.script === undefined) throw usage("--script TEXT or --script-file FILE is missing");
-  if (kind === "git.clone" && params.url === undefined) throw usage("--url is missing");
-  const body = { kind, params, ...(await objectOf(s.io, COMMON, given)) };
-  const task = await (await s.api()).call<Task>("createTask", { body, headers: { "idempotency-key": crypto.randomUUID() } });
-  if (given.follow) {
-    if (s.format === "table") say(s, s.e.dim(`task ${task.id}`));
-    return logs(s, task.id, true);
+/** Downloads a file and checks it; a file that is there is replaced only by a whole one. */
+async function download(s: Session, id: string, name: string, to: string): Promise<void> {
+  const answer = await (await s.api()).send(
+    "getTaskArtifact",
+    { path: { task: id, name }, headers: { accept: "application/octet-stream" } },
+    AbortSignal.timeout(MAX_WAIT_MS),
+  );
+  const hash = createHash("sha256");
+  const bytes = (async function* () {
+    for await (const part of answer.body as unknown as AsyncIterable<Uint8Array>) {
+      hash.update(part);
+      yield part;
+    }
+  })();
+  const want = /^"?([0-9a-f]{64})"?$/.exec(answer.headers.get("etag") ?? "")?.[1];
+  const check = () => {
+    if (want !== undefined && hash.digest("hex") !== want) throw new Failure(`${name} arrived damaged; try again`);
+  };
+  if (to === "-") {
+    for await (const part of bytes) s.io.out.write(part);
+    return check();
   }
-  if (s.format === "table" || s.format === "wide") {
-    say(s, `${s.e.green("✓")} task queued; outpost task logs -f ${task.id}`);
-    s.io.out.write(`${task.id}\n`);
-  } else show(s, [task], columns, { one: true });
+  const part = `${to}.part-${process.pid}`;
+  try {
+    await pipeline(Readable.from(bytes), createWriteStream(part));
+    check();
+    await rename(part, to);
+  } catch (error) {
+    await rm(part, { force: true });
+    if (error instanceof Failure) throw error;
+    throw new Failure(`${to} cannot be written: ${(error as Error).message}`);
+  }
+  say(s, `${s.e.green("✓")} ${to}`);
 }
 
-async function list(s: Session, flags: { limit: string }): Promise<void> {
+async function list(s: Session, flags: ListFlags): Promise<void> {
   const limit = Number(flags.limit);
   if (!(limit >= 1)) throw usage(`--limit takes a number from 1, not ${JSON.stringify(flags.limit)}`);
   const api = await s.api();
   const items: Task[] = [];
   let cursor: string | undefined;
   do {
-    const page = await api.call<Schemas["TaskList"]>("listTasks", { query: { cursor, limit: Math.min(500, limit - items.length) } });
+    const query = { cursor, limit: Math.min(500, limit - items.length), state: flags.state, kind: flags.kind };
+    const page = await api.call<Schemas["TaskList"]>("listTasks", { query });
     items.push(...page.items);
     cursor = page.nextCursor;
   } while (cursor && items.length < limit);
-  show(s, items, columns, { empty: "no tasks" });
+  show(s, items, taskColumns, { empty: "no tasks" });
 }
 
-/** Each line once and in order: the next request starts after the last line that was shown. */
-async function logs(s: Session, id: string, follow: boolean): Promise<void> {
+async function watch(s: Session): Promise<void> {
   const api = await s.api();
-  const progress = follow ? new Progress(s.io, `task ${id}`) : undefined;
-  let after = 0;
-  try {
-    for (;;) {
-      const page = await api.call<Schemas["TaskLog"]>("getTaskLogs", {
-        path: { task: id },
-        query: { after, wait: follow ? LOG_WAIT_SECONDS : 0 },
-      });
-      if (page.items.length) progress?.clear();
-      for (const line of page.items) {
-        const text = printable(line.text).replace(/\n?$/, "\n");
-        if (line.stream === "stderr") s.io.err.write(text);
-        else s.io.out.write(line.stream === "system" ? s.c.dim(text) : text);
-        after = line.seq;
-      }
-      if (page.complete || (!follow && page.items.length === 0)) break;
-      if (follow && page.items.length === 0) progress?.say(waiting(await get(api, id)));
+  let heads = true;
+  const seen = new Map<string, string>();
+  for await (const task of changes(api, s.io.signal)) {
+    // After a lost connection the service tells again what has not ended.
+    const text = JSON.stringify({ ...task, explanation: undefined });
+    if (seen.get(String(task.id)) === text) continue;
+    if (ENDED.has(String(task.state))) seen.delete(String(task.id));
+    else seen.set(String(task.id), text);
+    if (s.format === "json" || s.format === "yaml") s.io.out.write(`${JSON.stringify(task)}\n`);
+    else if (s.format === "name") s.io.out.write(`${field(task, "id")} ${field(task, "state")}\n`);
+    else {
+      s.io.out.write(`${rowsOf(s, [task], taskColumns, heads)}\n`);
+      heads = false;
     }
-  } finally {
-    progress?.clear();
   }
-  if (!follow) return;
-  const task = await get(api, id);
-  if (task.state !== "Succeeded")
-    throw new Failure(
-      `task ${id} ended as ${task.state}${task.message ? `: ${task.message}` : ""}`,
-      task.state === "TimedOut" ? EXIT.timeout : EXIT.failed,
-    );
-  say(s, `${s.e.green("✓")} task ${id} ${state(task.state, s.e)}`);
 }
 
-function waiting(task: Task): string {
-  if (ENDED.has(task.state)) return task.state;
-  if (task.state !== "Queued") return `running on ${task.attempts.at(-1)?.worker ?? "a delegate"}`;
-  return `queued: ${task.explanation?.map((e) => `${e.worker} ${e.reason}`).join(", ") || "waiting for a delegate"}`;
-}
-
-function describe(task: Task, s: Session): string {
-  const blocks = [
-    pairs([
-      ["id", s.c.bold(task.id)],
-      ["kind", task.kind],
-      ["state", state(task.state, s.c)],
-      ...(task.reason ? [["reason", printable(task.reason)] as [string, string]] : []),
-      ...(task.message ? [["message", printable(task.message)] as [string, string]] : []),
-      ["selectors", field(task as Json, "selectors") || "any"],
-      ["created", `${task.createdAt} (${showAge(task.createdAt)} ago)`],
-    ]),
-  ];
-  if (task.attempts.length)
-    blocks.push(
-      table(
-        ["ATTEMPT", "WORKER", "STARTED", "ENDED", "REASON"].map(s.c.bold),
-        task.attempts.map((a) => [String(a.number), printable(a.worker), a.startedAt, a.endedAt ?? "-", field(a as Json, "reason") || "-"]),
-      ),
-    );
-  if (task.state === "Queued" && task.explanation?.length)
-    blocks.push(
-      table(
-        ["WORKER", "WHY NOT"].map(s.c.bold),
-        task.explanation.map((e) => [printable(e.worker), printable(e.reason)]),
-      ),
-    );
-  if (task.outputs && Object.keys(task.outputs).length)
-    blocks.push(
-      `${s.c.bold("Outputs")}\n${pairs(Object.entries(task.outputs).map(([k, v]) => [printable(k), printable(typeof v === "string" ? v : JSON.stringify(v))]))}`,
-    );
-  return blocks.join("\n\n");
+/** Each task that changes, across lost connections, until the signal. */
+async function* changes(api: Api, signal: AbortSignal): AsyncGenerator<Json> {
+  while (!signal.aborted) {
+    try {
+      const args = { query: { timeoutSeconds: WATCH_SECONDS }, headers: { accept: "text/event-stream" } };
+      const answer = await api.send("watchTasks", args, signal);
+      for await (const event of readEvents(answer.body as unknown as AsyncIterable<Uint8Array>))
+        if (event.event === "put") yield JSON.parse(event.data) as Json;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Failure && error.exit !== EXIT.unreachable && error.exit !== EXIT.timeout) throw error;
+    }
+    await pause(PAUSE_MS, signal);
+  }
 }

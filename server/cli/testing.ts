@@ -40,13 +40,13 @@ export function person(answers: (seen: Seen) => Answer, more: Partial<Io> = {}) 
         env: { OUTPOST_ENDPOINT: "http://service.test", OUTPOST_API_KEY: "opk_test", OUTPOST_CONFIG: "/nonexistent/config.json" },
         out: {
           write(t) {
-            out += t;
+            out += Buffer.from(t as string).toString();
           },
           isTTY: false,
         },
         err: {
           write(t) {
-            err += t;
+            err += Buffer.from(t as string).toString();
           },
           isTTY: false,
         },
@@ -64,8 +64,10 @@ export function person(answers: (seen: Seen) => Answer, more: Partial<Io> = {}) 
 
 /** The operation of the contract that a request is. */
 export function operationOf(method: string, path: string): OperationId | undefined {
-  return (Object.keys(operations) as OperationId[]).find((id) => {
+  const fits = (Object.keys(operations) as OperationId[]).filter((id) => {
     const row = operations[id];
     return row.method === method && new RegExp(`^${row.path.replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
   });
+  // A fixed path beats one with a parameter, as at the service.
+  return fits.find((id) => operations[id].path === path) ?? fits[0];
 }

@@ -3,7 +3,7 @@ import type { OperationId } from "../../openapi/contract/operations.ts";
 import type { Scope } from "./api.ts";
 import { readDocuments } from "./documents.ts";
 import { usage } from "./failure.ts";
-import { addFlags, type Flag, flagsOf, objectOf, setPath } from "./flags.ts";
+import { addFlags, type Flag, objectOf, setPath, specFlagsOf } from "./flags.ts";
 import { type Io, readInput } from "./io.ts";
 import type { Noun } from "./nouns.ts";
 import { sealCredentials } from "./seal.ts";
@@ -21,7 +21,7 @@ const collect = (text: string, before: string[] | undefined): string[] => [...(b
 
 /** `create`, `apply` and `patch` of one noun. The flags are those of the contract. */
 export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
-  const flags = flagsOf(`${noun.schema}Spec`);
+  const flags = specFlagsOf(`${noun.schema}Spec`);
   const command = (name: string, summary: string) =>
     addFlags(parent.command(name).summary(summary).description(summary), flags).option(
       "--set <path=value>",
