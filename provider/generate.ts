@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { attributesOf } from "./generate/attribute.ts";
 import { functionPage, page } from "./generate/docs.ts";
 import { examples } from "./generate/examples.ts";
 import { schemaJson } from "./generate/json.ts";
@@ -19,7 +20,9 @@ export const source = "registry.terraform.io/outpost/outpost";
 export async function generateProvider(contract: Contract = readContract(), out = join(root, "generated")): Promise<void> {
   const nouns = nounsOf(contract);
   const files = new Map<string, string>();
-  for (const noun of nouns) files.set(`${snake(noun.name).slice(1)}.ts`, table(noun));
+  for (const noun of nouns) files.set(`${snake(noun.name).slice(1).replaceAll("_", "-")}.ts`, table(noun));
+  files.set("task-request.ts", request(contract, "TaskRequest"));
+  files.set("install-request.ts", request(contract, "InstallRequest"));
   write(out, files);
   const { outpost } = (await import(pathToFileURL(join(root, "outpost.ts")).href)) as { outpost: Provider };
   checkComplete(nouns, outpost);
@@ -38,11 +41,25 @@ function table(noun: Noun): string {
   return `${header}import type { Noun } from "../resources/noun.ts";\n\nexport const ${name}: Noun = JSON.parse(${json});\n`;
 }
 
+/** What something is asked for with, for what is written by hand. */
+function request({ components: { schemas } }: Contract, name: "TaskRequest" | "InstallRequest"): string {
+  const json = JSON.stringify(JSON.stringify(attributesOf(schemas, schemas[name]!, false)));
+  const variable = camel(snake(name).slice(1));
+  return `${header}import type { Attributes } from "../schema/attribute.ts";\n\nexport const ${variable}: Attributes = JSON.parse(${json});\n`;
+}
+
+/** Resources and data sources that are no nouns. */
+const EXTRA = ["outpost_task"];
+const EXTRA_DATA = ["outpost_agent_install", "outpost_delegate_install"];
+
 /** A noun of the contract without a resource, or the other way round, stops the build. */
 function checkComplete(nouns: Noun[], provider: Provider): void {
   const wanted = nouns.map((n) => n.type).join();
   for (const parts of [provider.resources, provider.dataSources]) {
-    const have = Object.keys(parts).sort().join();
+    const have = Object.keys(parts)
+      .filter((type) => !EXTRA.includes(type) && !EXTRA_DATA.includes(type))
+      .sort()
+      .join();
     if (have !== wanted) throw new Error(`the provider has ${have}, the contract has ${wanted}: add or remove it in provider/outpost.ts`);
   }
 }
@@ -61,6 +78,16 @@ async function pages(nouns: Noun[], provider: Provider): Promise<Map<string, str
     const example = `data "${noun.type}" "example" {\n  id = "example"\n${noun.scopes.includes("account") ? "" : '  org = "team"\n'}}`;
     out.set(join("data-sources", `${short(noun.type)}.md`), page({ title: `${noun.type} (Data Source)`, schema: data.schema, example }));
   }
+  for (const name of EXTRA)
+    out.set(
+      join("resources", `${short(name)}.md`),
+      page({ title: `${name} (Resource)`, schema: (await provider.resources[name]!()).schema, example: examples[name] }),
+    );
+  for (const name of EXTRA_DATA)
+    out.set(
+      join("data-sources", `${short(name)}.md`),
+      page({ title: `${name} (Data Source)`, schema: (await provider.dataSources[name]!()).schema, example: examples[name] }),
+    );
   for (const [name, load] of Object.entries(provider.ephemeralResources))
     out.set(
       join("ephemeral-resources", `${short(name)}.md`),

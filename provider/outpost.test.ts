@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { jest } from "@jest/globals";
@@ -39,8 +39,15 @@ test("the schema in provider/generated is what Terraform itself prints", () =>
     expect(JSON.parse(own)).toEqual(printed);
   }));
 
+/** What the examples read from files. */
+const files: Record<string, string> = {
+  "release.asc": `-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n${"mQGN".repeat(20)}\n-----END PGP PUBLIC KEY BLOCK-----\n`,
+  "authority.pem": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+};
+
 test.each(Object.entries(examples))("the example of %s is valid", (_name, hcl) =>
   world(async (h) => {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(h.folder, name), text);
     h.config(hcl);
     const { stdout } = await h.run("validate", "-json");
     expect(JSON.parse(stdout).diagnostics).toEqual([]);

@@ -114,6 +114,8 @@ const samples: Record<string, readonly string[]> = {
   project: [],
   agent: ["outpost_agent.a.id"],
   argo_project: ['"default"', '"team"'],
+  app_project: [],
+  helm_lookup: ['{ service_account = "reader" }', '{ service_account = "ns:reader" }'],
   adopt: [],
   wait: [],
   source: [],
@@ -126,8 +128,12 @@ const samples: Record<string, readonly string[]> = {
   "source.directory": [],
   "source.helm": [],
   "source.kustomize": [],
+  "source.plugin": [],
+  "source.plugin.env.name": ['"A_B"'],
+  "source.plugin.parameters": ["[]", '[{ name = "a", string = "x" }, { name = "l", array = [] }]', '[{ name = "m", map = { k = "v" } }]'],
   "source.helm.values": ['"a: 1\\n"'],
   "source.path": ['"a/b"', '"."', '"ünï code"'],
+  waits_for: ['["b", "a.b"]', "[]"],
   "source.target_revision": ['"main"', '"v1.2.3"', '"refs/heads/x"'],
 };
 const bySuffix: Record<string, readonly string[]> = {
@@ -150,7 +156,7 @@ test("against the service: random applications come true, and the next plan is e
     const { attributes } = application.schema;
     const source = attributes.source!.attributes!;
     const one = (name: string): string => {
-      const kind = ["directory", "helm", "kustomize"][Math.floor(random() * 4)];
+      const kind = ["directory", "helm", "kustomize", "plugin"][Math.floor(random() * 5)];
       const inner = kind ? `\n${kind} = {\n${randomBody(source[kind]!.attributes!, choices, `source.${kind}`)}\n}` : "";
       const body = `repo_url = "https://git.example.com/a.git"\n${randomBody(source, choices, "source")}${inner}`;
       return `resource "outpost_application" "${name}" {\nid = "${name}"\nwait = false\nsource = {\n${body}\n}\n${randomBody(attributes, choices)}\n}\n`;
@@ -165,4 +171,74 @@ test("against the service: random applications come true, and the next plan is e
     } catch (error) {
       throw new Error(`seed ${seed}: ${(error as Error).message}`);
     }
+  }));
+
+test("a task runs once: empty plan, again when a trigger changes, cancelled by destroy, and a wait names what it waits for", () =>
+  world(async (h) => {
+    const hcl = (release: string, more = "wait = false") => `
+resource "outpost_task" "t" {
+  kind = "shell.run"
+  params = jsonencode({ script = "true", env = { PASSWORD = "$\${secret:file/db}" } })
+  selectors = ["b", "a"]
+  triggers = { release = "${release}" }
+  ${more}
+}
+`;
+    await h.apply(hcl("1"));
+    const at = "outpost_task.t";
+    const first = (await h.state(at))!;
+    expect(first).toMatchObject({ state: "Queued", max_attempts: 3, idempotent: false, outputs: "{}" });
+    expect(await h.plan()).toEqual([]);
+    expect((await h.plan(hcl("2"))).map((c) => c.change.actions)).toEqual([["delete", "create"]]);
+    await h.apply();
+    const second = (await h.state(at))!;
+    expect(second.id).not.toBe(first.id);
+    const state = async (id: unknown) => {
+      const answer = await fetch(`${service.endpoint}/v1/tasks/${id}`, { headers: { authorization: `Bearer ${service.key}` } });
+      return ((await answer.json()) as { state: string; params: { env: unknown } }).state;
+    };
+    expect([await state(first.id), await state(second.id)]).toEqual(["Cancelled", "Queued"]);
+    await h.plan(hcl("3", 'timeouts = { create = "2s" }'));
+    const late = await h.fails("apply", "-auto-approve", "-no-color");
+    expect(late).toMatch(/out of time[\s\S]*queued: /);
+    expect(await state(second.id)).toBe("Cancelled");
+  }));
+
+test("a pipeline is what its configuration says: empty plan after apply and after a run, drift shown, faults told", () =>
+  world(async (h) => {
+    const hcl = (script: string, more = "") => `
+resource "outpost_pipeline" "p" {
+  id = "release"
+  inputs = { tag = { pattern = "v[0-9]+" }, env = { default = "dev" } }
+  steps = [
+    { id = "build", task = { kind = "shell.run", selectors = ["b", "a"], params = jsonencode({ script = "${script}", env = { TAG = "$\${inputs.tag}" } }) } },
+    { id = "ok", approval = { message = "Ship $\${steps.build.outputs.image}?" } },
+    { id = "ship", needs = ["ok", "build"], condition = "$\${inputs.env} == 'dev'", task = { kind = "shell.run", params = jsonencode({ env = { B = "$\${steps.build.task}" }, script = "true" }) } },
+    ${more}
+  ]
+}
+data "outpost_pipeline" "p" { id = outpost_pipeline.p.id }
+output "seen" { value = data.outpost_pipeline.p.steps[2].condition }
+`;
+    const at = "outpost_pipeline.p";
+    const call = async (method: string, path: string, body: object = {}) =>
+      (await service.ask(method, path, body)).body as Record<string, never>;
+    await h.apply(hcl("make"));
+    expect(await h.plan()).toEqual([]);
+    // A run changes the status, which is nothing that the configuration says.
+    const run = await call("POST", "/v1/pipelines/release/run", { inputs: { tag: "v1" } });
+    expect(run.state).toBe("Running");
+    expect(await h.plan()).toEqual([]);
+    await call("POST", `/v1/runs/${run.id}/cancel`);
+    expect((await h.plan(hcl("make all"))).map((c) => c.change.actions)).toEqual([["update"]]);
+    await h.apply();
+    expect((await h.state(at))!.generation).toBe(2);
+    await call("PATCH", "/v1/pipelines/release", { spec: { timeoutSeconds: 60 } });
+    expect((await h.plan()).map((c) => c.change.actions)).toEqual([["update"]]);
+    await h.apply();
+    const bad = `{ id = "late", task = { kind = "shell.run", params = jsonencode({ script = "true", env = { X = "$\${steps.nothing.state}" } }) } }`;
+    await h.plan(hcl("make all", bad));
+    expect(await h.fails("apply", "-auto-approve", "-no-color")).toMatch(/there is no step `nothing`/);
+    await h.plan(hcl("make all"));
+    await h.apply();
   }));

@@ -51,6 +51,9 @@ const again = new Set([429, 502, 503, 504]);
 /** What a broken or missing connection says. Anything else (a wrong certificate, say) will not get better by waiting. */
 const broken = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "EAI_AGAIN", "ECONNABORTED"]);
 
+/** What is read as it is, when it was asked for. */
+const TEXTS = "application/yaml, text/plain, application/problem+json";
+
 /** A service that never answered is mostly a wrong address: it is not waited for as long as one that is away for a moment. */
 const firstContact = 20_000;
 
@@ -67,6 +70,10 @@ export class Client {
   get(place: Place, limit: Limit): Promise<Reply<Stored>> {
     return this.call<Stored>("GET", path(place), limit);
   }
+  /** What is below an object and is no object itself. */
+  read<T>(place: Place, action: string, limit: Limit): Promise<Reply<T>> {
+    return this.call<T>("GET", path(place, action), limit);
+  }
   /** `ifMatch` is a version; its entity tag is the same in quotes. */
   put(place: Place, spec: object, condition: { ifMatch?: string; ifNoneMatch?: "*" }, limit: Limit): Promise<Reply<Stored>> {
     const { ifMatch, ifNoneMatch } = condition;
@@ -82,6 +89,10 @@ export class Client {
   /** A POST to a sub-resource; `key` makes it safe to send again. */
   post<T>(place: Place, action: string, body: object, limit: Limit, key?: string): Promise<Reply<T>> {
     return this.call<T>("POST", path(place, action), limit, body, key ? { "idempotency-key": key } : {});
+  }
+  /** A POST whose answer is a text and no JSON. */
+  text(place: Place, action: string, body: object, query: Record<string, string>, limit: Limit): Promise<Reply<string>> {
+    return this.call<string>("POST", path(place, action, query), limit, body, { accept: TEXTS });
   }
   /** The account of the API key, asked for once. */
   async account(limit: Limit): Promise<Reply<{ account: string }>> {
@@ -113,7 +124,7 @@ export class Client {
       let wait = backoff(attempt);
       try {
         const answer = await exchange({ method, url, headers, body: body && JSON.stringify(body), ca, timeout, signal: limit.signal });
-        last = replyOf<T>(answer, attempt > 0);
+        last = replyOf<T>(answer, attempt > 0, headers.accept === TEXTS);
         this.#reached = true;
         if (last.ok || !again.has(last.status)) return last;
         wait = Math.max(wait, retryAfter(answer, last.problem));
@@ -143,8 +154,9 @@ function retryAfter({ headers }: HttpAnswer, problem: Problem): number {
   return Number.isFinite(seconds) ? Math.min(seconds, 60) * 1000 : 0;
 }
 
-function replyOf<T>({ status, headers, body }: HttpAnswer, repeated: boolean): Reply<T> {
+function replyOf<T>({ status, headers, body }: HttpAnswer, repeated: boolean, texts: boolean): Reply<T> {
   const type = headers["content-type"] ?? "";
+  if (texts && status === 200 && /^(application\/yaml|text\/plain)\b/.test(type)) return { ok: true, status, body: body as T, repeated };
   const json: unknown = /[/+]json\b/.test(type) && body !== "" ? parse(body) : undefined;
   if (status === 204 || status === 304) return { ok: true, status, body: undefined as T, repeated };
   if (status >= 200 && status < 300 && json !== undefined) return { ok: true, status, body: json as T, repeated };

@@ -29,6 +29,10 @@ export interface JsonSchema {
   readonly "x-immutable"?: boolean;
   readonly "x-internal"?: boolean;
   readonly "x-reference"?: string;
+  /** An empty list says something else than none. */
+  readonly "x-empty-counts"?: boolean;
+  /** The attribute's name where Terraform keeps the property's own for itself. */
+  readonly "x-terraform-name"?: string;
 }
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
@@ -49,7 +53,7 @@ export function attributesOf(schemas: Schemas, object: JsonSchema, computed: boo
   for (const [json, property] of Object.entries(object.properties ?? {})) {
     if (property["x-internal"]) continue;
     const required = object.required?.includes(json) === true;
-    const name = snake(json);
+    const name = property["x-terraform-name"] ?? snake(json);
     out[name] = {
       ...attributeOf(schemas, resolve(schemas, property), { computed, required, writeOnly }),
       ...(camel(name) === json ? {} : { json }),
@@ -71,11 +75,12 @@ function attributeOf(schemas: Schemas, schema: JsonSchema, place: Place): Attrib
   return compact({
     ...shapeOf(schemas, schema, place.computed, writeOnly),
     presence,
-    description: describe(schema),
+    description: describe(schemas, schema),
     default: preset,
     sensitive: schema["x-sensitive"] === true,
     writeOnly,
     replace: !place.computed && schema["x-immutable"] === true,
+    emptyCounts: !place.computed && schema["x-empty-counts"] === true,
     deprecated: schema.deprecated === true,
     rules: place.computed ? undefined : rulesOf(schemas, schema),
   });
@@ -135,16 +140,42 @@ function rulesOf(schemas: Schemas, schema: JsonSchema): Rules | undefined {
   return Object.keys(rules).length > 0 ? rules : undefined;
 }
 
-function describe(schema: JsonSchema): string | undefined {
-  const parts = [schema.description];
+function describe(schemas: Schemas, schema: JsonSchema): string | undefined {
+  const parts = [schema.description && inWords(schemas, schema.description)];
   if (schema["x-reference"])
-    parts.push(`Refers to one of the ${schema["x-reference"]}: \`id\` in the same scope, \`org.id\` or \`account.id\` above it.`);
+    parts.push(
+      `Refers to one of the ${schema["x-reference"].replace("appprojects", "app projects")}: \`id\` in the same scope, \`org.id\` or \`account.id\` above it.`,
+    );
   if (schema.enum) parts.push(`One of ${schema.enum.map((v) => `\`${v}\``).join(", ")}.`);
   if (schema.default !== undefined) parts.push(`Default: \`${JSON.stringify(schema.default)}\`.`);
   if (isFreeForm(schema)) parts.push("JSON text, as `jsonencode({...})` gives.");
+  else if (schema.items && isFreeForm(resolve(schemas, schema.items))) parts.push("Each is JSON text, as `jsonencode({...})` gives.");
   if (schema["x-immutable"]) parts.push("Changing it replaces the object.");
   return parts.filter(Boolean).join(" ") || undefined;
 }
+
+const names = new WeakMap<Schemas, ReadonlySet<string>>();
+
+/** A description names other properties as the contract spells them; here they are attributes: `repoUrl` → `repo_url`. */
+function inWords(schemas: Schemas, text: string): string {
+  let known = names.get(schemas);
+  if (!known) {
+    // Parameters of tasks are JSON text here, and keep their names.
+    const shown = Object.entries(schemas).filter(([name]) => !name.startsWith("TaskParams"));
+    known = new Set(shown.flatMap(([, object]) => namesIn(object)));
+    names.set(schemas, known);
+  }
+  return text.replace(/`([a-z][A-Za-z]*(?:\.[a-z][A-Za-z]*)*)`/g, (whole, path: string) =>
+    path.split(".").every((part) => known.has(part)) ? `\`${path.split(".").map(snake).join(".")}\`` : whole,
+  );
+}
+
+const namesIn = (schema: JsonSchema): string[] =>
+  Object.entries(schema.properties ?? {}).flatMap(([name, property]) => [
+    name,
+    ...namesIn(property),
+    ...(property.items ? namesIn(property.items) : []),
+  ]);
 
 /** Without what says nothing, so that the tables stay small. */
 export function compact<T extends object>(value: T): T {

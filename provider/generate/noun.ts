@@ -21,12 +21,24 @@ const reserved = new Set(["count", "for_each", "provider", "providers", "lifecyc
 
 const about: Record<string, string> = {
   Agent: "An agent that keeps applications in one Kubernetes cluster equal to Git.",
+  AppProject:
+    "A project of the agent (`argoproj.io` AppProject): what its applications may read, where they may write, when they may sync, and whose signature their commits need.",
   Application: "An application: manifests in Git that an agent keeps live in a cluster. Waits until it is Synced and Healthy.",
+  ApplicationSet:
+    "An application set: generators give parameters, and each set of them makes one application from the template. Waits until its applications are made, Synced and Healthy.",
   Cluster: "A cluster that an agent manages.",
   Delegate: "A delegate, which runs tasks on the user's own infrastructure.",
+  GnupgKey: "A public GnuPG key by which an agent verifies the signatures of commits.",
   Organization: "An organisation: a scope for projects and for objects that they share.",
+  Pipeline: "A pipeline: steps that delegates run as tasks, with conditions and approvals.",
   Project: "A project within an organisation.",
   Repository: "A Git, Helm or OCI repository that an agent reads.",
+  RepositoryCertificate:
+    "How an agent recognises a host of repositories: certificate authorities for HTTPS, or the host's own keys for SSH.",
+  RepositoryCredential:
+    "A credential template: for every repository whose address begins with `url` and that has no credentials of its own. The longest `url` counts.",
+  Webhook:
+    "A webhook: an address at which a Git host or a registry says that something changed, so that agents look again at once. The secret for it comes from the ephemeral `outpost_webhook_secret`.",
 };
 
 /** Every noun of the contract that has a spec and can be put. */
@@ -111,7 +123,9 @@ function ownAttributes({ name, delivered, cascade }: { name: string; delivered: 
   const until =
     name === "Application"
       ? "it is Synced and Healthy for this very configuration (without automated sync: compared with Git)"
-      : "the agent has it";
+      : name === "ApplicationSet"
+        ? "its applications are made for this very configuration, Synced and Healthy (without automated sync: compared with Git)"
+        : "the agent has it";
   return {
     uid: {
       type: "string",

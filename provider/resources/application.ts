@@ -3,6 +3,7 @@ import type { Diagnostics } from "../schema/diagnostics.ts";
 import { attr, index, type Path, root } from "../value/path.ts";
 import { field, isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
 import { judgeApplication } from "../wait/application.ts";
+import { exclusive, known } from "./checks.ts";
 import { createResource } from "./crud.ts";
 
 export const application = createResource(noun, { validate, judge: judgeApplication });
@@ -13,16 +14,24 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   exactlyOne(config, ["source", "sources"], root, diagnostics);
   validateSource(source, attr(root, "source"), diagnostics);
   if (Array.isArray(sources)) for (const [i, one] of sources.entries()) validateSource(one, index(attr(root, "sources"), i), diagnostics);
+  exclusive(
+    config,
+    ["app_project", "argo_project"],
+    root,
+    diagnostics,
+    "Give `app_project` for a project of this service, or `argo_project` for one that is in the agent's namespace already.",
+  );
 }
 
 function validateSource(source: Value, path: Path, diagnostics: Diagnostics): void {
   if (!isMap(source)) return;
   exactlyOne(source, ["repository", "repo_url"], path, diagnostics);
-  const kinds = ["directory", "helm", "kustomize"].filter((name) => field(source, name) !== null);
+  const kinds = ["directory", "helm", "kustomize", "plugin"].filter((name) => field(source, name) !== null);
   if (kinds.length > 1)
     diagnostics.error("Two kinds of source", `Give only one of ${kinds.map((k) => `\`${k}\``).join(" and ")}.`, attr(path, kinds[1]!));
   if (known(source, "chart") && known(source, "path"))
     diagnostics.error("Chart or path", "Give either `chart` (in a Helm repository) or `path` (in Git).", attr(path, "chart"));
+  validatePlugin(field(source, "plugin"), attr(path, "plugin"), diagnostics);
 }
 
 function exactlyOne(value: ValueMap, names: readonly [string, string], path: Path, diagnostics: Diagnostics): void {
@@ -33,4 +42,17 @@ function exactlyOne(value: ValueMap, names: readonly [string, string], path: Pat
     diagnostics.error("Two sources", `Give exactly one of ${both}.`, attr(path, names[1]));
 }
 
-const known = (value: ValueMap, name: string): boolean => field(value, name) !== null && !(field(value, name) instanceof Unknown);
+/** Exactly one form of a parameter of a plugin. */
+function validatePlugin(plugin: Value, path: Path, diagnostics: Diagnostics): void {
+  const parameters = field(plugin, "parameters");
+  if (!Array.isArray(parameters)) return;
+  for (const [i, one] of parameters.entries()) {
+    const forms = ["string", "array", "map"].filter((name) => field(one, name) !== null);
+    if (isMap(one) && forms.length !== 1)
+      diagnostics.error(
+        forms.length === 0 ? "A parameter without a value" : "Two values of one parameter",
+        "Give exactly one of `string`, `array` and `map`.",
+        index(attr(path, "parameters"), i),
+      );
+  }
+}

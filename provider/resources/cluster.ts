@@ -1,8 +1,9 @@
 import { cluster as noun } from "../generated/cluster.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { attr, root } from "../value/path.ts";
-import { field, type ValueMap } from "../value/value.ts";
+import { field, stringField, type ValueMap } from "../value/value.ts";
 import { judgeDelivered } from "../wait/delivered.ts";
+import { checkPem, known, PEM } from "./checks.ts";
 import { createResource } from "./crud.ts";
 
 export const cluster = createResource(noun, { validate, judge: judgeDelivered("server") });
@@ -13,8 +14,11 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const at = attr(root, "credentials");
   if (has("client_cert_data") !== has("client_key_data"))
     diagnostics.error("Half a client certificate", "`client_cert_data` and `client_key_data` go together.", at);
-  if (has("bearer_token") && has("client_cert_data"))
-    diagnostics.error("Two ways to sign in", "Give either `bearer_token` or a client certificate.", at);
+  if (["bearer_token", "password", "client_cert_data"].filter((name) => known(given, name)).length > 1)
+    diagnostics.error("Two ways to sign in", "Give only one of `bearer_token`, `password` and a client certificate.", at);
+  const [certificate, key] = [stringField(given, "client_cert_data"), stringField(given, "client_key_data")];
+  if (certificate !== undefined) checkPem(certificate, PEM.certificate, "A certificate", attr(at, "client_cert_data"), diagnostics);
+  if (key !== undefined) checkPem(key, PEM.privateKey, "A private key", attr(at, "client_key_data"), diagnostics);
   if (config.get("insecure") === true && config.get("ca_data") !== null)
     diagnostics.error("Two ways to trust", "`ca_data` has no meaning with `insecure = true`.", attr(root, "insecure"));
 }

@@ -28,7 +28,7 @@ function toJson(a: Attribute, value: Value, secret: boolean): Json {
     return Object.fromEntries([...value].map(([k, v]) => [k, toSpec(a.attributes!, v as ValueMap, secret)]));
   }
   if (a.attributes && Array.isArray(value)) return value.map((v) => toSpec(a.attributes!, v as ValueMap, secret));
-  if (Array.isArray(value)) return value.map(plain);
+  if (Array.isArray(value)) return value.map((one) => (a.rules?.each?.json && typeof one === "string" ? parseJson(one) : plain(one)));
   if (isMap(value)) return Object.fromEntries([...value].map(([k, v]) => [k, plain(v)]));
   return plain(value);
 }
@@ -56,17 +56,19 @@ function fromOne(a: Attribute, json: Json | undefined, prior: Value): Value {
   const before = prior instanceof Unknown ? null : prior;
   const fallback = defaultOf(a);
   if (json === undefined || json === null) {
-    if (isEmpty(before)) return before;
+    if (isEmpty(before) && !a.emptyCounts) return before;
     return fallback ?? null;
   }
-  if (before === null && fallback === undefined && a.presence === "optional" && isEmptyJson(json)) return null;
+  if (before === null && fallback === undefined && a.presence === "optional" && isEmptyJson(json) && !a.emptyCounts) return null;
   const value = read(a, json, before);
   if (before === null) return value;
   return same(a, before, value) || equal(typeOf(a), before, value) ? before : value;
 }
 
 function read(a: Attribute, json: Json, before: Value): Value {
-  if (a.rules?.json) return typeof before === "string" && sameText(before, json) ? before : meaning(json);
+  if (a.rules?.json) return textOf(json, before);
+  if (a.rules?.each?.json && Array.isArray(json))
+    return json.map((one, i) => textOf(one, Array.isArray(before) ? (before[i] ?? null) : null));
   // Free-form objects of a status are JSON text too.
   if (a.type === "string" && typeof json === "object") return meaning(json);
   if (!a.attributes) return fromJson(typeOf(a), json);
@@ -78,6 +80,9 @@ function read(a: Attribute, json: Json, before: Value): Value {
     );
   return (json as Json[]).map((v, i) => fromSpec(attributes, v, Array.isArray(before) ? (before[i] ?? null) : null));
 }
+
+/** Free-form JSON as text: the one from before while it says the same. */
+const textOf = (json: Json, before: Value): string => (typeof before === "string" && sameText(before, json) ? before : meaning(json));
 
 function sameText(text: string, json: Json): boolean {
   try {

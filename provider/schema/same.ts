@@ -8,8 +8,13 @@ import { typeOf } from "./type.ts";
 /** Whether two values of an attribute mean the same: JSON texts are compared by what they say. */
 export function same(attribute: Attribute, a: Value, b: Value): boolean {
   if (equal(typeOf(attribute), a, b)) return true;
-  return attribute.rules?.json !== undefined && typeof a === "string" && typeof b === "string" && sameJson(a, b);
+  const { json, each } = attribute.rules ?? {};
+  if (json !== undefined) return sameTexts(a, b);
+  if (each?.json === undefined || !Array.isArray(a) || !Array.isArray(b)) return false;
+  return a.length === b.length && a.every((one, i) => sameTexts(one, b[i]!));
 }
+
+const sameTexts = (a: Value, b: Value): boolean => typeof a === "string" && typeof b === "string" && (a === b || sameJson(a, b));
 
 function sameJson(a: string, b: string): boolean {
   try {

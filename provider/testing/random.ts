@@ -57,7 +57,8 @@ function randomExpression(a: Attribute, choices: Choices, path: string): string 
     if (rules.enum) return JSON.stringify(pick(random, rules.enum));
     if (rules.json) return `jsonencode({ a = ${pick(random, ["1", "[1, null]", '"x"', "{ b = 1.5 }"])} })`;
     if (rules.duration) return pick(random, ['"90s"', '"10m"', '"1h30m"']);
-    return `"${pick(random, words)}"`;
+    const { minLength = 0 } = rules.each ?? rules;
+    return `"${pick(random, minLength > 0 ? words.filter(Boolean) : words)}"`;
   };
   if (kind === "dynamic") return pick(random, ['"x"', "5", "[1, true]", "{ a = null, b = [] }", "null"]);
   if (kind === "list" || kind === "set") return `[${many(() => scalar(of)).join(", ")}]`;

@@ -37,6 +37,9 @@ const defaults: Record<string, Record<string, unknown>> = {
   repositories: { type: "git", insecure: false },
   clusters: { clusterResources: true, insecure: false },
   applications: { argoProject: "default", revisionHistoryLimit: 10 },
+  applicationsets: { goTemplate: true },
+  repositorycredentials: { type: "git" },
+  webhooks: { enabled: true, secretVersion: 1 },
 };
 
 export async function createService(): Promise<FakeService> {
@@ -72,6 +75,10 @@ export async function createService(): Promise<FakeService> {
               uses: 0,
               maxUses: 1,
             })
+          : problem(response, 404, "not_found", "No such object.");
+      if (action === "secret")
+        return found
+          ? answer(response, 200, { url: "https://outpost.test/v1/hooks/h", secret: "canary-secret" })
           : problem(response, 404, "not_found", "No such object.");
       if (request.method === "GET") return found ? answer(response, 200, found) : problem(response, 404, "not_found", "No such object.");
       if (request.method === "DELETE") {
@@ -112,6 +119,11 @@ export async function createService(): Promise<FakeService> {
       const status: Record<string, unknown> = stored.status;
       if (!("agent" in stored.spec)) return;
       Object.assign(status, { observedGeneration: stored.generation, delivery: { state: "Delivered" } });
+      if ("generators" in stored.spec)
+        Object.assign(status, {
+          conditions: [{ type: "ResourcesUpToDate", status: "True", reason: "x", message: "x", lastTransitionTime: "x" }],
+          applications: [{ name: "a", sync: "Synced", health: "Healthy" }],
+        });
       if ("destination" in stored.spec)
         Object.assign(status, { sync: { status: "Synced", revision: "abc" }, health: { status: "Healthy" } });
     },

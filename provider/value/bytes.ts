@@ -5,6 +5,7 @@ export class Writer {
   #buffer = Buffer.allocUnsafe(1024);
   #at = 0;
 
+  /** Room for so many bytes: where they begin. It may replace the buffer, so it is asked before the buffer is named. */
   #need(size: number): number {
     const at = this.#at;
     if (at + size > this.#buffer.length) {
@@ -31,10 +32,12 @@ export class Writer {
       this.byte(length);
     } else if (length < 0x10000) {
       this.byte(tag16);
-      this.#buffer.writeUInt16BE(length, this.#need(2));
+      const at = this.#need(2);
+      this.#buffer.writeUInt16BE(length, at);
     } else {
       this.byte(tag16 + 1);
-      this.#buffer.writeUInt32BE(length, this.#need(4));
+      const at = this.#need(4);
+      this.#buffer.writeUInt32BE(length, at);
     }
   }
   string(value: string): void {
@@ -67,14 +70,16 @@ export class Writer {
       }
       if (value >= -0x8000_0000 && value <= 0x7fff_ffff) {
         this.byte(0xd2);
-        this.#buffer.writeInt32BE(value, this.#need(4));
+        const at = this.#need(4);
+        this.#buffer.writeInt32BE(value, at);
         return;
       }
       value = BigInt(value);
     }
     if (typeof value === "bigint" && value === BigInt.asIntN(64, value)) {
       this.byte(0xd3);
-      this.#buffer.writeBigInt64BE(value, this.#need(8));
+      const at = this.#need(8);
+      this.#buffer.writeBigInt64BE(value, at);
       return;
     }
     this.string(print(value));

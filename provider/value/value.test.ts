@@ -135,3 +135,15 @@ test("JSON keeps long numbers and reads state of another shape", () => {
 test("paths print as a person writes them", () => {
   expect(printPath(key(index(attr(attr(root, "source"), "list"), 0), "a"))).toBe('source.list[0]["a"]');
 });
+
+test("a value is written whole wherever the writer's buffer has to grow", () => {
+  const type = tuple([string, string, list(number), number, number]);
+  for (let filler = 960; filler <= 1_040; filler++) {
+    const values: Value = ["x".repeat(filler), "y".repeat(300), Array.from({ length: 20 }, () => 70_000), -70_000, 2n ** 60n];
+    expect(decode(type, encode(type, values))).toEqual(values);
+    for (const last of ["y".repeat(70_000), 70_000, 2n ** 60n, true] as const) {
+      const pair = tuple([string, typeof last === "string" ? string : typeof last === "boolean" ? bool : number]);
+      expect(decode(pair, encode(pair, ["x".repeat(filler), last]))).toEqual(["x".repeat(filler), last]);
+    }
+  }
+});

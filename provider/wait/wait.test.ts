@@ -2,6 +2,7 @@ import type { Client, Reply, Stored } from "../client/client.ts";
 import { print } from "../value/path.ts";
 import { absence, judgeEnrolled } from "./agent.ts";
 import { judgeApplication } from "./application.ts";
+import { judgeApplicationSet } from "./application-set.ts";
 import { judgeDelivered } from "./delivered.ts";
 import { judgeGone } from "./gone.ts";
 import { type Verdict, waitFor } from "./wait.ts";
@@ -121,6 +122,71 @@ test.each([
   expect(words(judgeApplication(given))).toBe(want);
 });
 
+const set = (status: object, more: object = {}): Stored =>
+  stored({ ...seen, ...status }, { spec: { agent: "prod", template: { spec: { syncPolicy: { automated: {} } } } }, ...more });
+const made = { type: "ResourcesUpToDate", status: "True", reason: "ApplicationSetUpToDate", message: "", lastTransitionTime: "x" };
+const a = { name: "a", sync: "Synced", health: "Healthy" };
+
+test.each([
+  ["gone", undefined, "stop: the application set was deleted while it was waited for"],
+  ["not seen yet", set({ observedGeneration: 1, conditions: [made] }), "later: waiting for agent prod to take it"],
+  [
+    "refused",
+    set({ delivery: { state: "Refused", message: "the name is another's" } }),
+    "stop: the agent refused it: the name is another's",
+  ],
+  ["not generated", set({}), "later: waiting for its applications to be made"],
+  ["without applications", set({ conditions: [made], applications: [] }), "done"],
+  ["all there", set({ conditions: [made], applications: [a] }), "done"],
+  [
+    "waiting for one",
+    set({ conditions: [made], applications: [a, { name: "b", sync: "OutOfSync", health: "Missing" }] }),
+    "later: waiting for application b: OutOfSync, Missing",
+  ],
+  [
+    "waiting for a step",
+    set({ conditions: [made], applications: [{ name: "b", sync: "OutOfSync", health: "Healthy", step: "2", state: "Waiting" }] }),
+    "later: waiting for application b: Waiting",
+  ],
+  [
+    "degraded",
+    set({ conditions: [made], applications: [a, { ...a, name: "b", health: "Degraded", message: "no space" }] }),
+    "stop: application b is Degraded: no space +30000",
+  ],
+  [
+    "rolling out",
+    set({ conditions: [made, { ...made, type: "RolloutProgressing", message: "step 2" }], applications: [a] }),
+    "later: step 2",
+  ],
+  [
+    "without automated sync, compared",
+    set({ conditions: [made], applications: [{ name: "a", sync: "OutOfSync", health: "Missing" }] }, { spec: { agent: "prod" } }),
+    "done",
+  ],
+  [
+    "of a template that cannot be filled",
+    set({ conditions: [condition("RenderTemplateParamsError", "ErrorOccurred")] }),
+    "stop: RenderTemplateParamsError: words @template +3000",
+  ],
+  [
+    "kept out of its repository",
+    set({ conditions: [condition("AuthenticationFailed", "ErrorOccurred")] }),
+    "stop: AuthenticationFailed: words @generators +3000",
+  ],
+  [
+    "of a host that does not answer",
+    set({ conditions: [condition("RepositoryUnreachable", "ErrorOccurred")] }),
+    "later: RepositoryUnreachable: words",
+  ],
+] as [string, Stored | undefined, string][])("an application set that is %s", (_name, given, want) => {
+  expect(words(judgeApplicationSet(given))).toBe(want);
+});
+
+test("a key that the agent refuses is said at the key", () => {
+  const refused = stored({ ...seen, delivery: { state: "Refused", message: "another has it" } });
+  expect(words(judgeDelivered("public_key")(refused))).toBe("stop: the agent refused it: another has it @public_key");
+});
+
 test.each([
   ["delivered and connected", stored({ ...seen, connection: { state: "Successful" } }), "done"],
   ["credentials on their way", stored({ ...seen, credentials: "Pending" }), "later: waiting for agent prod to take it"],
@@ -145,6 +211,7 @@ test("an agent is waited for until it has a key, and its absence is named", () =
 test("gone means this object, whatever has its id now", () => {
   expect(words(judgeGone("u")(undefined))).toBe("done");
   expect(words(judgeGone("other")(stored({})))).toBe("done");
+  expect(words(judgeGone("u")(stored({ applications: [a] })))).toBe("later: waiting for application a to be deleted");
   expect(words(judgeGone("u")(stored({ resources: [deployment] })))).toBe("later: waiting for apps/Deployment guestbook to be deleted");
   expect(words(judgeGone("u")(stored({ conditions: [condition("Forbidden", "DeletionError")] })))).toBe("later: Forbidden: words");
 });

@@ -1,0 +1,24 @@
+import type { Diagnostics } from "../schema/diagnostics.ts";
+import { attr, type Path } from "../value/path.ts";
+import { field, Unknown, type Value, type ValueMap } from "../value/value.ts";
+
+/** Given, and known already. */
+export const known = (value: Value, name: string): boolean => field(value, name) !== null && !(field(value, name) instanceof Unknown);
+
+/** Given in whatever way; an unknown value may still become null, so it counts for nothing that is refused. */
+export const given = (value: Value, name: string): boolean => field(value, name) !== null;
+
+/** Refuses two attributes that exclude each other, at the second. */
+export function exclusive(value: ValueMap, [a, b]: readonly [string, string], path: Path, diagnostics: Diagnostics, why: string): void {
+  if (known(value, a) && known(value, b)) diagnostics.error("Two that exclude each other", why, attr(path, b));
+}
+
+/** Refuses a PEM text that is none. The text itself stays out of the message: it may be a key. */
+export function checkPem(text: string, what: RegExp, wanted: string, path: Path, diagnostics: Diagnostics): void {
+  if (!what.test(text)) diagnostics.error("Not a PEM text", `${wanted} is wanted, from its BEGIN line to its END line.`, path);
+}
+
+export const PEM = {
+  certificate: /-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/,
+  privateKey: /-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY-----[\s\S]+-----END ([A-Z0-9]+ )*PRIVATE KEY-----/,
+} as const;

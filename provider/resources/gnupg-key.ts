@@ -1,0 +1,18 @@
+import { gnupgKey as noun } from "../generated/gnupg-key.ts";
+import type { Diagnostics } from "../schema/diagnostics.ts";
+import { attr, root } from "../value/path.ts";
+import { stringField, type ValueMap } from "../value/value.ts";
+import { judgeDelivered } from "../wait/delivered.ts";
+import { createResource } from "./crud.ts";
+
+export const gnupgKey = createResource(noun, { validate, judge: judgeDelivered("public_key") });
+
+function validate(config: ValueMap, diagnostics: Diagnostics): void {
+  const text = stringField(config, "public_key");
+  const at = attr(root, "public_key");
+  if (text === undefined) return;
+  if (text.includes("PRIVATE KEY BLOCK"))
+    diagnostics.error("A private key", "That is a private key. What is wanted is public: `gpg --armor --export KEY`.", at);
+  else if ((text.match(/-----BEGIN PGP PUBLIC KEY BLOCK-----/g)?.length ?? 0) > 1)
+    diagnostics.error("More than one key", "One key is wanted: each is an object of its own, so that each can be taken away.", at);
+}
