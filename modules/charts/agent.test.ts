@@ -1,3 +1,4 @@
+import { readConfig } from "../../server/agent/plugin/config.ts";
 import { RBAC } from "../../server/agent/rbac.ts";
 import { helmTemplate, type Manifest } from "../generate/manifests.ts";
 import { agent, all, boundTo, chart, contains, delegate, env, helm, images, type Json, names, one, pod } from "./testing.ts";
@@ -54,7 +55,7 @@ test("the agent only reads outside its namespace, for diffs; without them only t
   const verbs = boundTo(everything.split, "outpost-agent")
     .filter((r) => r.kind === "ClusterRole")
     .flatMap((r) => r.rules.flatMap((rule: Json) => rule.verbs));
-  expect(new Set(verbs)).toEqual(new Set(["get"]));
+  expect(new Set(verbs)).toEqual(new Set(["get", "list"]));
   const roles = boundTo(agent({ link: { readObjects: false } }), "outpost-agent");
   expect(roles.filter((r) => r.kind === "ClusterRole").map((r) => r.rules)).toEqual([
     [{ apiGroups: [""], resources: ["namespaces"], resourceNames: ["kube-system"], verbs: ["get"] }],
@@ -96,6 +97,7 @@ test("controller.rules replace the default of everything", () => {
   expect(roles.find((r) => r.kind === "ClusterRole").rules).toEqual(rules);
   expect(boundTo(agent(), "outpost-agent-controller").find((r) => r.kind === "ClusterRole").rules).toEqual([
     { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch", "create", "patch", "update", "delete"] },
+    { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["impersonate"] },
   ]);
 });
 
@@ -310,3 +312,34 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
 function byText(a: unknown, b: unknown): number {
   return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
 }
+
+test("plugins are sidecars that share a folder of sockets with the repo server, and nothing of its credentials", () => {
+  const spec = { version: "v1", generate: { command: ["cue", "export"] } };
+  const plugins = [
+    { name: "cue", image: "reg/cue:1", spec, env: [{ name: "A", value: "b" }] },
+    { name: "old", image: "reg/old:1", command: ["/var/run/argocd/argocd-cmp-server"] },
+  ];
+  const manifests = agent({ repoServer: { plugins } });
+  const deployment = one(manifests, "Deployment", "outpost-agent-repo-server");
+  const podSpec = pod(deployment);
+  const [, cue, old] = podSpec.containers;
+  expect(env(deployment)).toMatchObject({ OUTPOST_PLUGINS: "/var/run/outpost/plugins", OUTPOST_PLUGIN_NAMES: "cue,old" });
+  expect([cue.image, cue.command.slice(1)]).toEqual(["reg/cue:1", ["/plugin-server/app/outpost.mjs", "plugin-server"]]);
+  expect([old.image, old.command]).toEqual(["reg/old:1", ["/var/run/argocd/argocd-cmp-server"]]);
+  for (const sidecar of [cue, old]) {
+    const mounts = sidecar.volumeMounts.map(({ name }: Json) => name);
+    expect(mounts).toContain("plugins");
+    expect(mounts).not.toContain("repo-token");
+    expect(mounts).not.toContain("work");
+    expect(sidecar.resources.limits.memory).toBeDefined();
+    expect(sidecar.securityContext).toMatchObject({ readOnlyRootFilesystem: true, runAsNonRoot: true });
+    expect(sidecar.env.map(({ name }: Json) => name)).not.toContain("REDIS_PASSWORD");
+    expect(sidecar.volumeMounts.every((m: Json) => podSpec.volumes.some((v: Json) => v.name === m.name))).toBe(true);
+  }
+  expect(podSpec.initContainers.map(({ name }: Json) => name)).toEqual(["plugin-server"]);
+  const files = one(manifests, "ConfigMap", "outpost-agent-plugins").data;
+  expect(Object.keys(files)).toEqual(["cue.yaml"]);
+  expect(readConfig(files["cue.yaml"], "cue.yaml")).toMatchObject({ kind: "done", value: { name: "cue-v1" } });
+  expect(() => agent({ mode: "all", repoServer: { plugins } })).toThrow(/need mode split/);
+  expect(() => agent({ repoServer: { plugins: [{ name: "x" }] } })).toThrow(/image/);
+});

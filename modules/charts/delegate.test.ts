@@ -46,10 +46,155 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
     (m) => [names(m, "Secret"), env(all(m, "Deployment")[0]).DELEGATE_TOKEN.secretKeyRef.name],
     [[], "mine"],
   ],
+  [
+    "a proxy that wants a password",
+    { proxy: { httpsProxy: "http://p:1", credentialsSecret: { name: "p", passwordKey: "pw" } } },
+    (m) => {
+      const { HTTPS_PROXY, OUTPOST_PROXY_USER, OUTPOST_PROXY_PASSWORD } = env(all(m, "Deployment")[0]);
+      return [HTTPS_PROXY, OUTPOST_PROXY_USER.secretKeyRef, OUTPOST_PROXY_PASSWORD.secretKeyRef];
+    },
+    ["http://$(OUTPOST_PROXY_USER):$(OUTPOST_PROXY_PASSWORD)@p:1", { name: "p", key: "username" }, { name: "p", key: "pw" }],
+  ],
+  [
+    "settings file",
+    { config: { sources: { a: { type: "vault" } } } },
+    (m) => [
+      all(m, "ConfigMap")[0].data["delegate.yaml"],
+      env(all(m, "Deployment")[0]).OUTPOST_CONFIG_FILE,
+      mounts(m)["/etc/outpost/config"],
+      Object.keys(all(m, "Deployment")[0].spec.template.metadata.annotations),
+    ],
+    ["sources:\n  a:\n    type: vault", "/etc/outpost/config/delegate.yaml", "config", expect.arrayContaining(["outpost.dev/config"])],
+  ],
+  [
+    "Secrets for tasks",
+    { secretsFrom: ["db", { name: "x", folder: "other" }] },
+    (m) => [
+      mounts(m)["/etc/outpost/secrets/db"],
+      mounts(m)["/etc/outpost/secrets/other"],
+      pod(all(m, "Deployment")[0]).volumes.flatMap((v: Json) => v.secret?.secretName ?? []),
+    ],
+    ["secrets-0", "secrets-1", ["db", "x"]],
+  ],
+  [
+    "authority, of the chart or of yours",
+    { ca: { bundle: "PEM", existingSecret: { name: "mine" } } },
+    (m) => [names(m, "ConfigMap"), mounts(m)["/etc/outpost/ca"], env(all(m, "Deployment")[0]).OUTPOST_CA_FILE],
+    [[], "ca", "/etc/outpost/ca/ca.crt"],
+  ],
+  [
+    "what is yours beside it",
+    {
+      extraEnv: [{ name: "A", value: "b" }],
+      extraEnvFrom: [{ secretRef: { name: "e" } }],
+      extraVolumes: [{ name: "v", emptyDir: {} }],
+      extraVolumeMounts: [{ name: "v", mountPath: "/v" }],
+      extraInitContainers: [{ name: "first", image: "i" }],
+      extraContainers: [{ name: "side", image: "s" }],
+      initScript: "true",
+    },
+    (m) => {
+      const { containers, initContainers } = pod(all(m, "Deployment")[0]);
+      const names = (list: Json[]) => list.map((c) => c.name);
+      return [env(all(m, "Deployment")[0]).A, containers[0].envFrom, mounts(m)["/v"], names(containers), names(initContainers)];
+    },
+    ["b", [{ secretRef: { name: "e" } }], "v", ["delegate", "side"], ["first", "init-script"]],
+  ],
+  [
+    "where and how it runs",
+    {
+      nodeSelector: { a: "b" },
+      tolerations: [{ key: "t" }],
+      priorityClassName: "high",
+      hostAliases: [{ ip: "1.2.3.4", hostnames: ["h"] }],
+      dnsPolicy: "None",
+      dnsConfig: { nameservers: ["1.1.1.1"] },
+      strategy: { type: "Recreate" },
+      topologySpread: { whenUnsatisfiable: "DoNotSchedule" },
+      startupProbe: { failureThreshold: 5 },
+    },
+    (m) => {
+      const { nodeSelector, tolerations, priorityClassName, hostAliases, dnsPolicy, dnsConfig, ...spec } = pod(all(m, "Deployment")[0]);
+      return [
+        { nodeSelector, tolerations, priorityClassName, hostAliases, dnsPolicy, dnsConfig },
+        all(m, "Deployment")[0].spec.strategy,
+        spec.topologySpreadConstraints[0].whenUnsatisfiable,
+        spec.containers[0].startupProbe,
+      ];
+    },
+    [
+      {
+        nodeSelector: { a: "b" },
+        tolerations: [{ key: "t" }],
+        priorityClassName: "high",
+        hostAliases: [{ ip: "1.2.3.4", hostnames: ["h"] }],
+        dnsPolicy: "None",
+        dnsConfig: { nameservers: ["1.1.1.1"] },
+      },
+      { type: "Recreate" },
+      "DoNotSchedule",
+      { httpGet: { path: "/healthz", port: "health" }, periodSeconds: 2, failureThreshold: 5 },
+    ],
+  ],
+  [
+    "nobody reaches it, but for its metrics",
+    { networkPolicy: { enabled: true, egress: [{ ports: [{ port: 443 }] }] } },
+    (m) => [
+      all(m, "NetworkPolicy")[0].spec,
+      all(delegate({ networkPolicy: { enabled: true }, metrics: { annotations: true } }), "NetworkPolicy")[0].spec.ingress,
+    ],
+    [
+      expect.objectContaining({ ingress: [], egress: [{ ports: [{ port: 443 }] }], policyTypes: ["Ingress", "Egress"] }),
+      [{ ports: [{ port: "health" }] }],
+    ],
+  ],
+  [
+    "metrics for Prometheus's operator",
+    { metrics: { podMonitor: { enabled: true, labels: { team: "x" } } } },
+    (m) => [all(m, "PodMonitor")[0].metadata.labels.team, all(m, "PodMonitor")[0].spec.podMetricsEndpoints[0].path, names(m, "Service")],
+    ["x", "/metrics", []],
+  ],
+  [
+    "no root, no capabilities, nothing to write but its volumes",
+    { initScript: "true" },
+    (m) => {
+      const { containers, initContainers, securityContext } = pod(all(m, "Deployment")[0]);
+      return [securityContext.runAsNonRoot, ...[...containers, ...initContainers].map((c: Json) => c.securityContext)];
+    },
+    [
+      true,
+      ...[1, 2].map(() => ({
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ["ALL"] },
+        readOnlyRootFilesystem: true,
+        runAsNonRoot: true,
+      })),
+    ],
+  ],
+  ["a token with a line's end", { token: "t\n" }, (m) => all(m, "Secret")[0].stringData.token, "t"],
+  [
+    "what the HCL module gives when nothing is asked for",
+    {
+      replicas: 0,
+      autoscaling: { enabled: false, minReplicas: 1, maxReplicas: 1 },
+      initScript: "",
+      config: {},
+      secretsFrom: [],
+      image: { reference: "", pullSecrets: [] },
+      proxy: { httpsProxy: "", noProxy: "", credentialsSecret: { name: "" } },
+      ca: { bundle: "" },
+      permissions: { level: "none", clusterRole: "" },
+    },
+    (m) => [names(m, "ConfigMap"), names(m, "HorizontalPodAutoscaler"), all(m, "Deployment")[0].spec.replicas],
+    [[], [], 0],
+  ],
   ["a long name", { delegate: { name: "d".repeat(63) } }, (m) => names(m, "Deployment")[0]!.length, 63],
 ])("delegate: %s", (_, values, look, want) => {
   expect(look(delegate(values))).toEqual(want);
 });
+
+const mounts = (m: Manifest[]): Record<string, string> =>
+  Object.fromEntries(pod(all(m, "Deployment")[0]).containers[0].volumeMounts.map((v: Json) => [v.mountPath, v.name]));
 
 test("a namespace is restricted and cannot hold its own release", () => {
   const render = (namespace: string) => helmTemplate(helm, chart("outpost-namespace"), "n", namespace, { name: "spot" });
@@ -73,6 +218,13 @@ test.each<[string, string, object, RegExp]>([
     { endpoint: "https://o", delegate: { name: "d" }, permissions: { level: "custom" } },
     /clusterRole is required/,
   ],
+  [
+    "two sign-ins for a proxy",
+    "outpost-delegate",
+    { endpoint: "https://o", delegate: { name: "d" }, proxy: { httpsProxy: "http://a:b@p:1", credentialsSecret: { name: "p" } } },
+    /not in both/,
+  ],
+  ["a mistyped probe", "outpost-delegate", { endpoint: "https://o", delegate: { name: "d" }, livenessProbe: { period: 1 } }, /period/],
   ["a wrong level", "outpost-delegate", { endpoint: "https://o", delegate: { name: "d" }, permissions: { level: "root" } }, /level/],
 ])("refused before anything is applied: %s", (_, name, values, message) => {
   expect(() => helmTemplate(helm, chart(name), "r", "spot", values)).toThrow(message);

@@ -105,8 +105,20 @@ test("the API server takes every object of the delegate; without a new token it 
     endpoint,
     delegate: { name: "d", tags: ["x"] },
     autoscaling: { enabled: true, memory: 80 },
-    networkPolicy: { enabled: true },
+    networkPolicy: { enabled: true, egress: [{ ports: [{ port: 443, protocol: "TCP" }] }] },
     initScript: "true",
+    ca: { bundle: "PEM" },
+    config: { logLevel: "debug" },
+    secretsFrom: ["db"],
+    proxy: { httpsProxy: "http://p:1", credentialsSecret: { name: "p" } },
+    extraEnvFrom: [{ configMapRef: { name: "e" } }],
+    extraInitContainers: [{ name: "first", image: "i" }],
+    extraContainers: [{ name: "side", image: "s" }],
+    hostAliases: [{ ip: "1.2.3.4", hostnames: ["h"] }],
+    dnsPolicy: "None",
+    dnsConfig: { nameservers: ["1.1.1.1"] },
+    strategy: { type: "Recreate" },
+    topologySpread: { whenUnsatisfiable: "DoNotSchedule" },
   };
   install("d", "outpost-delegate", "one", { ...values, token: "ot1_first", permissions: { level: "cluster-viewer" } });
   install("d", "outpost-delegate", "one", { ...values, permissions: { level: "namespace-admin" } });

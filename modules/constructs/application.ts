@@ -1,5 +1,6 @@
 import { Construct } from "constructs";
 import type { IAgent } from "./agent.ts";
+import type { IAppProject } from "./app-project.ts";
 import { Application, type ApplicationConfig, type ApplicationSource, type ApplicationSyncPolicy } from "./bindings/application.ts";
 import type { ICluster } from "./cluster.ts";
 import type { IRepository } from "./repository.ts";
@@ -19,8 +20,17 @@ export interface OutpostApplicationProps {
   readonly path?: string;
   /** Branch, tag or commit; default: the repository's default branch. */
   readonly targetRevision?: string;
-  /** More of the source: `helm`, `kustomize`, `directory`, `chart`. */
+  /** More of the source: `helm`, `kustomize`, `directory`, `plugin`, `chart`. */
   readonly source?: ApplicationSource;
+  /** The project that it belongs to, which says what it may do; default: the agent's `default`. */
+  readonly appProject?: IAppProject;
+  /**
+   * Account, `name` or `namespace:name`, under which charts may use `lookup` and see what the cluster can do. It should only read.
+   * @default charts see nothing of the cluster
+   */
+  readonly helmLookup?: string;
+  /** Applications of the same scope and agent that must be Synced and Healthy before this one is synced automatically. */
+  readonly waitsFor?: OutpostApplication[];
   /** A registered cluster; default: the agent's own. */
   readonly cluster?: ICluster;
   /** Namespace for objects that name none. */
@@ -44,7 +54,7 @@ export class OutpostApplication extends Construct {
 
   constructor(scope: Construct, id: string, props: OutpostApplicationProps) {
     super(scope, id);
-    const { agent, repository, cluster } = props;
+    const { agent, repository, cluster, appProject, waitsFor } = props;
     const automated = props.automated === false ? undefined : { prune: true, selfHeal: true };
     this.application = new Application(this, "application", {
       id: props.applicationId,
@@ -54,9 +64,18 @@ export class OutpostApplication extends Construct {
       source: { repository: repository.repositoryId, path: props.path ?? ".", targetRevision: props.targetRevision, ...props.source },
       destination: { cluster: cluster?.clusterId, namespace: props.namespace },
       syncPolicy: props.syncPolicy ?? { automated, syncOptions: props.syncOptions },
+      appProject: appProject?.appProjectId,
+      ...(props.helmLookup !== undefined && { helmLookup: { serviceAccount: props.helmLookup } }),
+      waitsFor: waitsFor?.map(({ application }) => application.id),
       ...props.more,
       // Destroyed before what it needs: the agent must be there to remove its objects.
-      dependsOn: [...agent.ready, ...repository.ready, ...(cluster?.ready ?? []), ...(props.more?.dependsOn ?? [])],
+      dependsOn: [
+        ...agent.ready,
+        ...repository.ready,
+        ...(cluster?.ready ?? []),
+        ...(appProject?.ready ?? []),
+        ...(props.more?.dependsOn ?? []),
+      ],
     });
   }
 }

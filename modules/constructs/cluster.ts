@@ -1,6 +1,7 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
 import type { IAgent } from "./agent.ts";
+import type { IAppProject } from "./app-project.ts";
 import { Cluster } from "./bindings/cluster.ts";
 
 /** A cluster that applications are deployed to. */
@@ -23,6 +24,8 @@ export interface OutpostClusterProps {
   readonly server?: string;
   /** Namespaces that may be managed; none means all. */
   readonly namespaces?: string[];
+  /** Only applications of this project may use it. */
+  readonly appProject?: IAppProject;
   /** Certificate authority, PEM. */
   readonly caData?: string;
   /** Write-only. Leave it out in the agent's own cluster, where its service account serves. */
@@ -42,7 +45,7 @@ export class OutpostCluster extends Construct implements ICluster {
 
   constructor(scope: Construct, id: string, props: OutpostClusterProps) {
     super(scope, id);
-    const { clusterId, agent, bearerToken, server, ...rest } = props;
+    const { clusterId, agent, appProject, bearerToken, server, ...rest } = props;
     if (bearerToken !== undefined && props.credentialsVersion === undefined) {
       throw new Error(`${this.node.path}: credentials are write-only, so say credentialsVersion, whose change sends new ones`);
     }
@@ -52,7 +55,8 @@ export class OutpostCluster extends Construct implements ICluster {
       agent: agent.agentId,
       server: server ?? "https://kubernetes.default.svc",
       ...(bearerToken !== undefined && { credentials: { bearerToken } }),
-      dependsOn: agent.ready,
+      appProject: appProject?.appProjectId,
+      dependsOn: [...agent.ready, ...(appProject?.ready ?? [])],
     });
   }
 

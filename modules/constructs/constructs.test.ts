@@ -7,6 +7,7 @@ import {
   OutpostCluster,
   OutpostDelegate,
   OutpostNamespace,
+  OutpostPipeline,
   OutpostProvider,
   OutpostRepository,
 } from "./index.ts";
@@ -43,6 +44,37 @@ test("a delegate likewise", () => {
         new OutpostDelegate(s, "delegate", { delegateId: "builder", endpoint, tags: ["linux"], permissions: "cluster-viewer", ...charts }),
     ),
   ).toMatchSnapshot();
+});
+
+test("a pipeline's own expressions reach it through Terraform, and values of other resources are put in", () => {
+  const json = synth((s) => {
+    const builders = new l1.Delegate(s, "builders", { id: "builders" });
+    new OutpostPipeline(s, "release", {
+      pipelineId: "release",
+      inputs: { tag: { pattern: "v.*" } },
+      steps: [
+        {
+          id: "build",
+          task: {
+            kind: "shell.run",
+            selectors: [builders.id],
+            params: { script: "curl -w '%{http_code}' ${HOME}", env: { TAG: "${inputs.tag}", WHERE: `on ${builders.id}` } },
+          },
+        },
+        { id: "ok", condition: "${inputs.tag} != 'v0'", approval: { message: "Ship ${inputs.tag}?" } },
+      ],
+    });
+  });
+  const [delegate] = Object.keys(json.resource.outpost_delegate);
+  const { steps } = only(json.resource.outpost_pipeline);
+  expect(steps[0].task.selectors).toEqual([`\${outpost_delegate.${delegate}.id}`]);
+  expect(JSON.parse(steps[0].task.params)).toEqual({
+    script: "curl -w '%%{http_code}' $${HOME}",
+    env: { TAG: "$${inputs.tag}", WHERE: `on \${outpost_delegate.${delegate}.id}` },
+  });
+  expect([steps[1].condition, steps[1].approval.message]).toEqual(["$${inputs.tag} != 'v0'", "Ship $${inputs.tag}?"]);
+  const both = { id: "x", task: { kind: "shell.run", params: {} }, approval: {} };
+  expect(() => synth((s) => new OutpostPipeline(s, "p", { pipelineId: "p", steps: [both] }))).toThrow(/exactly one of task and approval/);
 });
 
 test("an application waits for its agent, repository and cluster, and goes before them", () => {
@@ -207,4 +239,29 @@ test("import has its code", () => {
     l1.Agent.generateConfigForImport(s, "prod", "acme/prod");
   });
   expect(json.import).toEqual([{ id: "acme/prod", to: "outpost_agent.prod" }]);
+});
+
+test("a delegate's options become values of its chart, and what was not said stays the chart's", () => {
+  const values = (props: object): Json => {
+    const json = synth((s) => new OutpostDelegate(s, "delegate", { delegateId: "b", endpoint, ...charts, ...props }));
+    return release(json).values[0];
+  };
+  const all = values({
+    replicas: 2,
+    maxReplicas: 5,
+    initScript: "true",
+    config: "logLevel: debug",
+    secretsFrom: ["db"],
+    httpsProxy: "http://p:1",
+    proxySecret: "p",
+  });
+  for (const text of [
+    '"autoscaling" = {"enabled" = (5 >= 1), "minReplicas" = max(1, 2), "maxReplicas" = max(1, 5)}',
+    '"initScript" = "true"',
+    '"config" = yamldecode("logLevel: debug")',
+    '"secretsFrom" = ["db"]',
+    '"credentialsSecret" = {"name" = "p"}',
+  ])
+    expect(all.replaceAll('\\"', '"')).toContain(text);
+  expect(values({})).not.toMatch(/autoscaling|initScript|config|secretsFrom|proxy/);
 });

@@ -1,3 +1,4 @@
+import { Fn, Op } from "cdktf";
 import { Construct } from "constructs";
 import { Delegate } from "./bindings/delegate.ts";
 import { EphemeralDelegateToken } from "./bindings/ephemeral-delegate-token.ts";
@@ -24,12 +25,25 @@ export interface OutpostDelegateProps extends WorkerInstallProps {
   /** @default 1 */
   readonly replicas?: number;
   /**
+   * With more than 0 an autoscaler chooses between `replicas` and this.
+   * @default 0
+   */
+  readonly maxReplicas?: number;
+  /**
    * What tasks may do with the delegate's own in-cluster credentials: `none`, `namespace-admin`, `cluster-viewer`,
    * `cluster-admin`, or `custom`, which takes `clusterRole`.
    * @default none
    */
   readonly permissions?: string;
   readonly clusterRole?: string;
+  /** Shell script that runs before each replica starts; what it puts into `$TOOLS/bin` is on the PATH of tasks. */
+  readonly initScript?: string;
+  /** The delegate's settings file, YAML: sources of secrets, bounds of tasks. */
+  readonly config?: string;
+  /** Names of Secrets of the namespace that tasks may refer to as `${secret:file/NAME/KEY}`. */
+  readonly secretsFrom?: string[];
+  /** Secret of the namespace with the proxy's `username` and `password`. */
+  readonly proxySecret?: string;
   /**
    * How long replicas can enrol with the token, as `24h`; it can be revoked before.
    * @default 87600h, ten years
@@ -84,6 +98,10 @@ export class OutpostDelegate extends Construct {
           ...given("tags", tags),
         },
         replicas: props.replicas ?? 1,
+        ...autoscaling(props),
+        ...given("initScript", props.initScript),
+        ...(props.config === undefined ? {} : { config: Fn.yamldecode(props.config) }),
+        ...given("secretsFrom", props.secretsFrom),
         permissions: { level: props.permissions ?? "none", ...given("clusterRole", props.clusterRole) },
       },
     });
@@ -92,4 +110,10 @@ export class OutpostDelegate extends Construct {
   get delegateId(): string {
     return this.delegate.id;
   }
+}
+
+function autoscaling({ maxReplicas, replicas = 1 }: OutpostDelegateProps): object {
+  if (maxReplicas === undefined) return {};
+  // The chart wants at least one, also where it is off. Not `gt` with 0, which cdktf writes as undefined.
+  return { autoscaling: { enabled: Op.gte(maxReplicas, 1), minReplicas: Fn.max([1, replicas]), maxReplicas: Fn.max([1, maxReplicas]) } };
 }

@@ -1,7 +1,9 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
 import type { IAgent } from "./agent.ts";
+import type { IAppProject } from "./app-project.ts";
 import { Repository } from "./bindings/repository.ts";
+import { type SignInProps, signIn } from "./credentials.ts";
 
 /** A repository that applications refer to. */
 export interface IRepository {
@@ -9,7 +11,7 @@ export interface IRepository {
   readonly ready: ITerraformDependable[];
 }
 
-export interface OutpostRepositoryProps {
+export interface OutpostRepositoryProps extends SignInProps {
   /** Id of the repository; immutable. */
   readonly repositoryId: string;
   readonly org?: string;
@@ -23,17 +25,23 @@ export interface OutpostRepositoryProps {
    * @default git
    */
   readonly type?: string;
-  readonly username?: string;
-  /** Write-only: reaches the agent sealed, and neither plan nor state. Best an ephemeral variable. */
-  readonly password?: string;
-  /** Write-only. */
-  readonly sshPrivateKey?: string;
   /** Host keys as in a `known_hosts` file. */
   readonly sshKnownHosts?: string;
-  /** Any value; change it to send new credentials. */
-  readonly credentialsVersion?: string;
   /** Do not check the server's certificate or host key. */
   readonly insecure?: boolean;
+  /** Only applications of this project may use it. */
+  readonly appProject?: IAppProject;
+  /** Fetch files in Git LFS. */
+  readonly enableLfs?: boolean;
+  /** Read submodules, of the same host and within the agent's address policy. */
+  readonly submodules?: boolean;
+  /** Commits to fetch. */
+  readonly depth?: number;
+  /** Proxy to this repository, without credentials. */
+  readonly proxy?: string;
+  readonly noProxy?: string;
+  readonly forceHttpBasicAuth?: boolean;
+  readonly insecureOciForceHttp?: boolean;
 }
 
 /** A Git or Helm repository that an agent may read. */
@@ -47,17 +55,13 @@ export class OutpostRepository extends Construct implements IRepository {
 
   constructor(scope: Construct, id: string, props: OutpostRepositoryProps) {
     super(scope, id);
-    const { repositoryId, agent, password, sshPrivateKey, ...rest } = props;
-    const secret = password !== undefined || sshPrivateKey !== undefined;
-    if (secret && props.credentialsVersion === undefined) {
-      throw new Error(`${this.node.path}: credentials are write-only, so say credentialsVersion, whose change sends new ones`);
-    }
+    const { repositoryId, agent, appProject, ...rest } = signIn(this, props);
     this.repository = new Repository(this, "repository", {
       ...rest,
       id: repositoryId,
       agent: agent.agentId,
-      ...(secret && { credentials: { password, sshPrivateKey } }),
-      dependsOn: agent.ready,
+      appProject: appProject?.appProjectId,
+      dependsOn: [...agent.ready, ...(appProject?.ready ?? [])],
     });
   }
 

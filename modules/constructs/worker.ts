@@ -53,6 +53,8 @@ export interface WorkerReleaseProps extends WorkerInstallProps {
   readonly bundled: BundledChart;
   /** Ephemeral. */
   readonly token: string;
+  /** Secret with the proxy's user and password. */
+  readonly proxySecret?: string;
   /** Values of this kind of worker. */
   readonly own: object;
 }
@@ -97,9 +99,13 @@ function makeNamespace(scope: Construct, props: WorkerReleaseProps): WorkerRelea
 }
 
 /** Only what was given: a null would delete the chart's default. */
-function commonValues(props: WorkerInstallProps): object {
+function commonValues(props: WorkerReleaseProps): object {
   const image = { ...given("reference", props.image), ...given("pullSecrets", props.imagePullSecrets) };
-  const proxy = { ...given("httpsProxy", props.httpsProxy), ...given("noProxy", props.noProxy) };
+  const proxy = {
+    ...given("httpsProxy", props.httpsProxy),
+    ...given("noProxy", props.noProxy),
+    ...(props.proxySecret === undefined ? {} : { credentialsSecret: { name: props.proxySecret } }),
+  };
   return {
     endpoint: props.endpoint,
     ...(Object.keys(image).length > 0 && { image }),

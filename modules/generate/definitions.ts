@@ -2,6 +2,7 @@
 import { OutpostAgent, OutpostDelegate, type OutpostNamespace } from "../constructs/index.ts";
 import type { WorkerRelease } from "../constructs/worker.ts";
 import type { ModuleDefinition, ModuleStack } from "./module.ts";
+import { projectModule } from "./project.ts";
 
 const TOKEN_COMMENT = "In neither plan nor state. The uid is unknown until the worker exists: a plan before that opens no token.";
 const NAMESPACE_COMMENT = "A release of its own, since Helm's create_namespace leaves the namespace behind on destroy.";
@@ -88,6 +89,25 @@ The enrolment token is ephemeral and reaches the chart write-only, so it is in n
       description: "Tasks that one replica runs at the same time.",
     });
     const replicas = stack.variable("replicas", { type: "number", default: 1, description: "Replicas; each one takes tasks." });
+    const maxReplicas = stack.variable("max_replicas", {
+      type: "number",
+      default: 0,
+      description: "With more than 0 an autoscaler chooses between `replicas` and this, by the use of CPU.",
+    });
+    const text = (name: string, value: string, description: string) =>
+      stack.variable(name, { type: "string", default: value, description }).stringValue;
+    const initScript = text(
+      "init_script",
+      "",
+      "Shell script that runs before each replica starts; what it puts into `$TOOLS/bin` is on the PATH of tasks.",
+    );
+    const config = text("config", "{}", "The delegate's settings file, YAML: sources of secrets, bounds of tasks. Not for secrets.");
+    const proxySecret = text("proxy_secret", "", "Secret of the namespace with the proxy's `username` and `password`.");
+    const secretsFrom = stack.variable("secrets_from", {
+      type: "list(string)",
+      default: [],
+      description: "Names of Secrets of the namespace that tasks may refer to, as `file/NAME/KEY`.",
+    });
     const permissions = stack.variable("permissions", {
       type: "string",
       default: "none",
@@ -111,6 +131,11 @@ The enrolment token is ephemeral and reaches the chart write-only, so it is in n
       tags: tags.listValue,
       capacity: capacity.numberValue,
       replicas: replicas.numberValue,
+      maxReplicas: maxReplicas.numberValue,
+      initScript,
+      config,
+      secretsFrom: secretsFrom.listValue,
+      proxySecret,
       permissions: permissions.stringValue,
       clusterRole: clusterRole.stringValue,
       tokenExpiresIn: tokenExpiresIn.stringValue,
@@ -126,7 +151,7 @@ The enrolment token is ephemeral and reaches the chart write-only, so it is in n
   },
 };
 
-export const definitions: ModuleDefinition[] = [agentModule, delegateModule];
+export const definitions: ModuleDefinition[] = [agentModule, delegateModule, projectModule];
 
 /** Variables of both kinds of worker, as properties. */
 function commonVariables(stack: ModuleStack, kind: "agent" | "delegate", namespace: string) {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { slots } from "../install/slots.ts";
 import { HEADER } from "./files.ts";
+import { scripts } from "./scripts.ts";
 
 export interface Manifest {
   apiVersion: string;
@@ -34,7 +35,7 @@ export function helmTemplate(helm: string, chart: string, release: string, names
 export function generateManifests(helm: string, charts: string): Record<string, string> {
   const render = (chart: string, release: string, values: object, namespace: string = slots.namespace) =>
     helmTemplate(helm, join(charts, chart), release, namespace, values);
-  const files: Record<string, string> = {};
+  const files: Record<string, string> = scripts();
   const add = (file: string, name: string, manifests: Manifest[]) => {
     const text = JSON.stringify(manifests.map(withDigestSlots), null, 1);
     files[file] = `${HEADER}export const ${name} = ${text} as const;\n`;
@@ -59,7 +60,10 @@ export function generateManifests(helm: string, charts: string): Record<string, 
     "crds",
     all.filter((one) => one.kind === "CustomResourceDefinition"),
   );
-  add("delegate.ts", "delegate", render("outpost-delegate", slots.delegateName, delegateValues));
+  // With everything; what was not asked for is taken out when it is handed out.
+  const own = render("outpost-delegate", slots.delegateName, delegateValues);
+  const inNamespace = render("outpost-delegate", slots.delegateName, { ...delegateValues, permissions: { level: "namespace-admin" } });
+  add("delegate.ts", "delegate", [...own, ...inNamespace.filter((one) => one.kind === "RoleBinding")]);
   add("namespace.ts", "namespace", render("outpost-namespace", "outpost-namespace", { name: slots.namespace }, "default"));
   return files;
 }
@@ -69,6 +73,7 @@ const common = {
   token: slots.token,
   image: { reference: slots.image, pullSecrets: [slots.imagePullSecret] },
   proxy: { httpsProxy: slots.httpsProxy, noProxy: slots.noProxy },
+  ca: { bundle: slots.caCertificate },
 };
 
 function agentValues(more: object): object {
@@ -91,6 +96,8 @@ const delegateValues = {
     description: slots.description,
     tags: [slots.tags],
   },
+  permissions: { level: "custom", clusterRole: slots.clusterRole },
+  initScript: slots.initScript,
 };
 
 /** Digests of slots are slots themselves: the digest of the real value takes their place. */
@@ -98,6 +105,7 @@ function withDigestSlots(manifest: Manifest): Manifest {
   const digest = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 12);
   const text = JSON.stringify(manifest)
     .replaceAll(digest(slots.token), slots.tokenDigest)
+    .replaceAll(digest(slots.initScript), slots.initDigest)
     .replaceAll(digest(`${slots.repoToken}:${slots.redisPassword}`), slots.internalDigest)
     // Nobody's release: Helm does not manage what kubectl applied.
     .replaceAll('"app.kubernetes.io/managed-by":"Helm"', '"app.kubernetes.io/managed-by":"outpost-manifest"');

@@ -8,6 +8,7 @@ import { buildTools } from "../../test/cluster/tools.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const own = join(root, "dist/mirror");
+const examples = ["examples/01-quickstart", "examples/04-platform"];
 let work: string;
 let env: NodeJS.ProcessEnv;
 
@@ -15,8 +16,7 @@ let env: NodeJS.ProcessEnv;
 beforeAll(async () => {
   if (!existsSync(own)) throw new Error("dist/mirror is missing: npm run build");
   work = mkdtempSync(join(tmpdir(), "outpost-hcl-"));
-  for (const folder of ["modules/hcl", "modules/charts", "examples/01-quickstart"])
-    cpSync(join(root, folder), join(work, folder), { recursive: true });
+  for (const folder of ["modules/hcl", "modules/charts", ...examples]) cpSync(join(root, folder), join(work, folder), { recursive: true });
   const programs = await buildTools(() => {}, ["terraform-provider-helm", "terraform-provider-kubernetes"]);
   const config = await writeTerraformConfig(join(work, "terraform.rc"), { mirror: await terraformMirror(programs), own });
   env = { ...process.env, ...config };
@@ -36,8 +36,8 @@ test("modules and examples are formatted", () => {
   expect(terraform(join(root, "examples"), "fmt", "-check", "-recursive", "-diff")).toBe("");
 });
 
-test("modules and the example are valid, without a warning, with the providers from a mirror", () => {
-  for (const folder of [...modules(), "examples/01-quickstart"]) {
+test("modules and examples are valid, without a warning, with the providers from a mirror", () => {
+  for (const folder of [...modules(), ...examples]) {
     initialise(join(work, folder));
     expect([folder, JSON.parse(terraform(join(work, folder), "validate", "-json"))]).toEqual([
       folder,

@@ -3,8 +3,10 @@ import { parse, parseAllDocuments } from "yaml";
 import { findHelm } from "../generate/helm.ts";
 import { helmTemplate, type Manifest } from "../generate/manifests.ts";
 import { fill } from "./fill.ts";
-import { DEFAULT_IMAGE, type InstallValues, renderAgentManifest, renderAgentValues, renderDelegateManifest } from "./render.ts";
+import { renderDelegateValues } from "./helm-values.ts";
+import { renderAgentManifest, renderAgentValues, renderDelegateManifest } from "./render.ts";
 import { slots } from "./slots.ts";
+import { DEFAULT_IMAGE, type InstallValues } from "./values.ts";
 
 const helm = findHelm();
 const chart = (name: string) => fileURLToPath(new URL(`../charts/${name}`, import.meta.url));
@@ -29,6 +31,7 @@ test.each<[string, InstallValues]>([
   ["in one process, namespaced", { ...agent, layout: "all", mode: "namespaced" }],
   ["in a project, with everything", { ...agent, ...more, org: "acme", project: "web", redisImage: "redis:7" }],
   ["with a proxy only", { ...agent, httpsProxy: "http://p:1" }],
+  ["with an authority", { ...agent, caCertificate: "-----BEGIN CERTIFICATE-----" }],
   ["with an empty list of exceptions", { ...agent, httpsProxy: "http://p:1", noProxy: "" }],
   ["with values that YAML would take for others", { ...agent, token: "1e3", image: "no", imagePullSecret: "null", namespace: "123" }],
 ])("an agent's manifest is what helm renders with its values: %s", (_, values) => {
@@ -40,41 +43,36 @@ test.each<[string, InstallValues]>([
   expect(normal(got.filter((m) => m.kind !== "Namespace"))).toEqual(normal(want));
 });
 
-test.each<[string, InstallValues, object]>([
-  ["plain", delegate, { delegate: { name: "prod" } }],
+const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+const { token: _, ...noToken } = delegate;
+
+test.each<[string, InstallValues]>([
+  ["plain", delegate],
   [
     "with everything",
-    { ...delegate, ...more, org: "acme", description: 'a: "b"', tags: ["x", "y"] },
-    {
-      delegate: { name: "prod", org: "acme", description: 'a: "b"', tags: ["x", "y"] },
-      image: { reference: more.image, pullSecrets: ["reg"] },
-      proxy: { httpsProxy: more.httpsProxy, noProxy: more.noProxy },
-    },
+    { ...delegate, ...more, org: "acme", description: 'a: "b"', tags: ["x", "y"], caCertificate: pem, initScript: "a\nb", replicas: 3 },
   ],
-  ["with a long id", { ...delegate, id: "d".repeat(62) }, { delegate: { name: "d".repeat(62) } }],
-])("a delegate's manifest is what helm renders with its values: %s", (_, values, helmValues) => {
+  ["with a long id", { ...delegate, id: "d".repeat(62) }],
+  ["with an authority", { ...delegate, caCertificate: pem }],
+  ["with an init script", { ...delegate, initScript: "echo 'x: y'" }],
+  ...["none", "namespace-admin", "cluster-viewer", "cluster-admin", "system:aggregate-to-edit"].map(
+    (permissions): [string, InstallValues] => [`with the permissions ${permissions}`, { ...delegate, permissions }],
+  ),
+  ["with a Secret of the user's", { ...noToken, existingSecret: "mine" }],
+  ["without a token", noToken],
+])("a delegate's manifest is what helm renders with its values: %s", (_, values) => {
   const got = read(renderDelegateManifest(values)).filter((m) => m.kind !== "Namespace");
   const release = got[0]!.metadata.labels!["app.kubernetes.io/instance"]!;
   // Helm takes no longer names, though Kubernetes takes them as labels.
-  const want = helmTemplate(helm, chart("outpost-delegate"), release.slice(0, 53), "spot", {
-    endpoint: values.endpoint,
-    token: values.token,
-    ...helmValues,
-  });
-  expect(normal(got)).toEqual(
-    normal(
-      JSON.parse(
-        JSON.stringify(want).replaceAll(
-          `"app.kubernetes.io/instance":"${release.slice(0, 53)}"`,
-          `"app.kubernetes.io/instance":"${release}"`,
-        ),
-      ),
-    ),
-  );
+  const short = release.slice(0, 53);
+  const want = helmTemplate(helm, chart("outpost-delegate"), short, "spot", parse(renderDelegateValues(values)) as object);
+  const named = JSON.stringify(want).replaceAll(`"app.kubernetes.io/instance":"${short}"`, `"app.kubernetes.io/instance":"${release}"`);
+  expect(normal(got)).toEqual(normal(JSON.parse(named) as Manifest[]));
 });
 
 test("nothing of the placeholders is left, and nothing is a template", () => {
-  for (const text of [renderAgentManifest(agent), renderAgentManifest({ ...agent, layout: "all" }), renderDelegateManifest(delegate)]) {
+  const texts = [renderAgentManifest(agent), renderAgentManifest({ ...agent, layout: "all" }), renderDelegateManifest(delegate)];
+  for (const text of [...texts, renderDelegateManifest(noToken)]) {
     expect(text).not.toMatch(/slot-|\{\{/);
     expect(text).not.toMatch(/: ?(undefined|null)$/m);
   }

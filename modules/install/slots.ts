@@ -21,6 +21,10 @@ export const slots = {
   internalDigest: "slot-digest-of-internal",
   description: "slot-description",
   tags: "slot-tags",
+  caCertificate: "slot-ca-certificate",
+  initScript: "slot-init-script",
+  initDigest: "slot-digest-of-init",
+  clusterRole: "slot-cluster-role",
 } as const;
 
 export type Slot = keyof typeof slots;

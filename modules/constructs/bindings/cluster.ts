@@ -118,13 +118,15 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly adopt?: boolean | IResolvable;
   /** Agent that manages this cluster. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
   readonly agent: string;
+  /** Only applications of this project may use it. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
+  readonly appProject?: string;
   /** Certificate authority, PEM. */
   readonly caData?: string;
   /** Whether cluster-scoped objects may be managed when `namespaces` is set. Default: `true`. */
   readonly clusterResources?: boolean | IResolvable;
   /** Write-only. Sealed to the agent's key before anything is stored; never returned. None means the agent's own service account. */
   readonly credentials?: ClusterCredentials;
-  /** Any value; change it to send new credentials. */
+  /** Change it to any other value to send new credentials. */
   readonly credentialsVersion?: string;
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   readonly id: string;
@@ -148,6 +150,7 @@ export interface ClusterConfig extends TerraformMetaArguments {
 const fields: Fields = {
   adopt: { name: "adopt" },
   agent: { name: "agent" },
+  appProject: { name: "app_project" },
   caData: { name: "ca_data" },
   clusterResources: { name: "cluster_resources" },
   credentials: { name: "credentials", fields: clusterCredentialsFields },
@@ -190,6 +193,11 @@ export class Cluster extends TerraformResource {
     return this.getStringAttribute("agent");
   }
 
+  /** Only applications of this project may use it. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
+  get appProject(): string {
+    return this.getStringAttribute("app_project");
+  }
+
   /** Certificate authority, PEM. */
   get caData(): string {
     return this.getStringAttribute("ca_data");
@@ -200,7 +208,7 @@ export class Cluster extends TerraformResource {
     return this.getBooleanAttribute("cluster_resources");
   }
 
-  /** Any value; change it to send new credentials. */
+  /** Change it to any other value to send new credentials. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
   }

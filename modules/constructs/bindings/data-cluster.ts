@@ -96,6 +96,11 @@ export class DataCluster extends TerraformDataSource {
     return this.getStringAttribute("agent");
   }
 
+  /** Only applications of this project may use it. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
+  get appProject(): string {
+    return this.getStringAttribute("app_project");
+  }
+
   /** Certificate authority, PEM. */
   get caData(): string {
     return this.getStringAttribute("ca_data");
@@ -106,7 +111,7 @@ export class DataCluster extends TerraformDataSource {
     return this.getBooleanAttribute("cluster_resources");
   }
 
-  /** Any value; change it to send new credentials. */
+  /** Change it to any other value to send new credentials. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
   }

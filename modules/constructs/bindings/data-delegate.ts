@@ -36,6 +36,44 @@ export class DataDelegateStatusConditionsList extends ComplexList {
   }
 }
 
+/** Results below `headroom`. */
+export class DataDelegateStatusInstancesHeadroomReference extends ComplexObject {
+  /** Share of the processors that is idle. */
+  get cpuPercent(): number {
+    return this.getNumberAttribute("cpu_percent");
+  }
+
+  get diskMiB(): number {
+    return this.getNumberAttribute("disk_mi_b");
+  }
+
+  /** A constant when it takes no tasks for now: `DiskFull`, `MemoryLow`, `CpuBusy`. */
+  get full(): string {
+    return this.getStringAttribute("full");
+  }
+
+  get memoryMiB(): number {
+    return this.getNumberAttribute("memory_mi_b");
+  }
+}
+
+/** Results below `lacking`. */
+export class DataDelegateStatusInstancesLackingReference extends ComplexObject {
+  get kind(): string {
+    return this.getStringAttribute("kind");
+  }
+
+  get why(): string {
+    return this.getStringAttribute("why");
+  }
+}
+
+export class DataDelegateStatusInstancesLackingList extends ComplexList {
+  get(index: number): DataDelegateStatusInstancesLackingReference {
+    return new DataDelegateStatusInstancesLackingReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
+  }
+}
+
 /** Results below `instances`. */
 export class DataDelegateStatusInstancesReference extends ComplexObject {
   get capabilities(): string[] {
@@ -50,6 +88,15 @@ export class DataDelegateStatusInstancesReference extends ComplexObject {
     return this.getBooleanAttribute("draining");
   }
 
+  /** What a worker has left for tasks; it takes none for which this is too little. */
+  get headroom(): DataDelegateStatusInstancesHeadroomReference {
+    return new DataDelegateStatusInstancesHeadroomReference(this, "headroom", false);
+  }
+
+  get lacking(): DataDelegateStatusInstancesLackingList {
+    return new DataDelegateStatusInstancesLackingList(this, "lacking", false);
+  }
+
   get lastHeartbeatAt(): string {
     return this.getStringAttribute("last_heartbeat_at");
   }
@@ -60,6 +107,14 @@ export class DataDelegateStatusInstancesReference extends ComplexObject {
 
   get running(): number {
     return this.getNumberAttribute("running");
+  }
+
+  get tags(): string[] {
+    return Fn.tolist(Token.asList(this.interpolationForAttribute("tags")));
+  }
+
+  get type(): string {
+    return this.getStringAttribute("type");
   }
 
   get version(): string {
@@ -138,6 +193,11 @@ export class DataDelegate extends TerraformDataSource {
     return this.getStringAttribute("id");
   }
 
+  /** Kinds of tasks it may run; none means all that it is able to. */
+  get kinds(): string[] {
+    return Fn.tolist(Token.asList(this.interpolationForAttribute("kinds")));
+  }
+
   /** Name for people. */
   get name(): string {
     return this.getStringAttribute("name");
@@ -146,6 +206,11 @@ export class DataDelegate extends TerraformDataSource {
   /** The organisation it is in; none means the account itself. */
   get org(): string {
     return this.getStringAttribute("org");
+  }
+
+  /** Takes no new tasks; what runs goes on. Default: `false`. */
+  get paused(): IResolvable {
+    return this.getBooleanAttribute("paused");
   }
 
   /** The project within `org`. */

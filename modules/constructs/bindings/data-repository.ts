@@ -3,6 +3,24 @@ import { type IResolvable, type TerraformMetaArguments, ComplexObject, Terraform
 import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
+/** Results below `github_app`. */
+export class DataRepositoryGithubAppReference extends ComplexObject {
+  /** As `https://github.example.com/api/v3`; none means github.com. */
+  get enterpriseBaseUrl(): string {
+    return this.getStringAttribute("enterprise_base_url");
+  }
+
+  /** Id of the App, as its page at GitHub shows it. */
+  get id(): number {
+    return this.getNumberAttribute("id");
+  }
+
+  /** None means the installation of the repository's owner. */
+  get installationId(): number {
+    return this.getNumberAttribute("installation_id");
+  }
+}
+
 /** Results below `connection`. */
 export class DataRepositoryStatusConnectionReference extends ComplexObject {
   get checkedAt(): string {
@@ -92,14 +110,39 @@ export class DataRepository extends TerraformDataSource {
     return this.getStringAttribute("agent");
   }
 
-  /** Any value; change it to send new credentials. Leaving both credentials out keeps what the agent has. */
+  /** Only applications of this project may use it. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
+  get appProject(): string {
+    return this.getStringAttribute("app_project");
+  }
+
+  /** Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
+  }
+
+  /** Commits to fetch; 0 means the agent's own choice. */
+  get depth(): number {
+    return this.getNumberAttribute("depth");
+  }
+
+  /** Files in Git LFS are fetched, up to the agent's limits. */
+  get enableLfs(): IResolvable {
+    return this.getBooleanAttribute("enable_lfs");
+  }
+
+  /** Send name and password with the first request, for hosts that do not ask for them. */
+  get forceHttpBasicAuth(): IResolvable {
+    return this.getBooleanAttribute("force_http_basic_auth");
   }
 
   /** Grows with every change of the configuration. */
   get generation(): number {
     return this.getNumberAttribute("generation");
+  }
+
+  /** A GitHub App instead of a user; its key is `credentials.github_app_private_key`. */
+  get githubApp(): DataRepositoryGithubAppReference {
+    return new DataRepositoryGithubAppReference(this, "github_app", false);
   }
 
   /** The id, chosen by the user: lower-case letters, digits and hyphens. */
@@ -112,6 +155,16 @@ export class DataRepository extends TerraformDataSource {
     return this.getBooleanAttribute("insecure");
   }
 
+  /** A registry that speaks plain HTTP. */
+  get insecureOciForceHttp(): IResolvable {
+    return this.getBooleanAttribute("insecure_oci_force_http");
+  }
+
+  /** Hosts that need no proxy, with commas between them. */
+  get noProxy(): string {
+    return this.getStringAttribute("no_proxy");
+  }
+
   /** The organisation it is in; none means the account itself. */
   get org(): string {
     return this.getStringAttribute("org");
@@ -120,6 +173,11 @@ export class DataRepository extends TerraformDataSource {
   /** The project within `org`. */
   get project(): string {
     return this.getStringAttribute("project");
+  }
+
+  /** Proxy to this repository, without credentials. */
+  get proxy(): string {
+    return this.getStringAttribute("proxy");
   }
 
   /** Host keys as in a `known_hosts` file. */
@@ -132,7 +190,12 @@ export class DataRepository extends TerraformDataSource {
     return new DataRepositoryStatusReference(this, "status", false);
   }
 
-  /** One of `git`, `helm`, `oci`. Default: `"git"`. */
+  /** Submodules are read, of the same host and within the agent's address policy. */
+  get submodules(): IResolvable {
+    return this.getBooleanAttribute("submodules");
+  }
+
+  /** What is at the address. One of `git`, `helm`, `oci`. Default: `"git"`. */
   get type(): string {
     return this.getStringAttribute("type");
   }
@@ -147,6 +210,7 @@ export class DataRepository extends TerraformDataSource {
     return this.getStringAttribute("url");
   }
 
+  /** Name to sign in with. */
   get username(): string {
     return this.getStringAttribute("username");
   }

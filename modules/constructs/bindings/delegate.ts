@@ -36,6 +36,44 @@ export class DelegateStatusConditionsList extends ComplexList {
   }
 }
 
+/** Results below `headroom`. */
+export class DelegateStatusInstancesHeadroomReference extends ComplexObject {
+  /** Share of the processors that is idle. */
+  get cpuPercent(): number {
+    return this.getNumberAttribute("cpu_percent");
+  }
+
+  get diskMiB(): number {
+    return this.getNumberAttribute("disk_mi_b");
+  }
+
+  /** A constant when it takes no tasks for now: `DiskFull`, `MemoryLow`, `CpuBusy`. */
+  get full(): string {
+    return this.getStringAttribute("full");
+  }
+
+  get memoryMiB(): number {
+    return this.getNumberAttribute("memory_mi_b");
+  }
+}
+
+/** Results below `lacking`. */
+export class DelegateStatusInstancesLackingReference extends ComplexObject {
+  get kind(): string {
+    return this.getStringAttribute("kind");
+  }
+
+  get why(): string {
+    return this.getStringAttribute("why");
+  }
+}
+
+export class DelegateStatusInstancesLackingList extends ComplexList {
+  get(index: number): DelegateStatusInstancesLackingReference {
+    return new DelegateStatusInstancesLackingReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
+  }
+}
+
 /** Results below `instances`. */
 export class DelegateStatusInstancesReference extends ComplexObject {
   get capabilities(): string[] {
@@ -50,6 +88,15 @@ export class DelegateStatusInstancesReference extends ComplexObject {
     return this.getBooleanAttribute("draining");
   }
 
+  /** What a worker has left for tasks; it takes none for which this is too little. */
+  get headroom(): DelegateStatusInstancesHeadroomReference {
+    return new DelegateStatusInstancesHeadroomReference(this, "headroom", false);
+  }
+
+  get lacking(): DelegateStatusInstancesLackingList {
+    return new DelegateStatusInstancesLackingList(this, "lacking", false);
+  }
+
   get lastHeartbeatAt(): string {
     return this.getStringAttribute("last_heartbeat_at");
   }
@@ -60,6 +107,14 @@ export class DelegateStatusInstancesReference extends ComplexObject {
 
   get running(): number {
     return this.getNumberAttribute("running");
+  }
+
+  get tags(): string[] {
+    return Fn.tolist(Token.asList(this.interpolationForAttribute("tags")));
+  }
+
+  get type(): string {
+    return this.getStringAttribute("type");
   }
 
   get version(): string {
@@ -133,10 +188,14 @@ export interface DelegateConfig extends TerraformMetaArguments {
   readonly description?: string;
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   readonly id: string;
+  /** Kinds of tasks it may run; none means all that it is able to. */
+  readonly kinds?: string[];
   /** Name for people. */
   readonly name?: string;
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */
   readonly org?: string;
+  /** Takes no new tasks; what runs goes on. Default: `false`. */
+  readonly paused?: boolean | IResolvable;
   /** The project within `org`. Changing it replaces the object. */
   readonly project?: string;
   readonly tags?: string[];
@@ -149,8 +208,10 @@ const fields: Fields = {
   capacity: { name: "capacity" },
   description: { name: "description" },
   id: { name: "id" },
+  kinds: { name: "kinds" },
   name: { name: "name" },
   org: { name: "org" },
+  paused: { name: "paused" },
   project: { name: "project" },
   tags: { name: "tags" },
   timeouts: { name: "timeouts", fields: delegateTimeoutsFields },
@@ -197,6 +258,11 @@ export class Delegate extends TerraformResource {
     return this.getStringAttribute("id");
   }
 
+  /** Kinds of tasks it may run; none means all that it is able to. */
+  get kinds(): string[] {
+    return Fn.tolist(Token.asList(this.interpolationForAttribute("kinds")));
+  }
+
   /** Name for people. */
   get name(): string {
     return this.getStringAttribute("name");
@@ -205,6 +271,11 @@ export class Delegate extends TerraformResource {
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */
   get org(): string {
     return this.getStringAttribute("org");
+  }
+
+  /** Takes no new tasks; what runs goes on. Default: `false`. */
+  get paused(): IResolvable {
+    return this.getBooleanAttribute("paused");
   }
 
   /** The project within `org`. Changing it replaces the object. */

@@ -26,7 +26,7 @@ const fields: Fields = {
   requestTimeout: { name: "request_timeout" },
 };
 
-/** Manages delegates, agents, repositories, clusters and applications of an Outpost GitOps service. */
+/** Manages agents, delegates, repositories and their credentials, clusters, projects, applications, application sets and webhooks of an Outpost GitOps service. */
 export class OutpostProvider extends TerraformProvider {
   static readonly tfResourceType = "outpost";
 

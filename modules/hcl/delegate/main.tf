@@ -57,6 +57,9 @@ resource "helm_release" "delegate" {
     proxy = {
       httpsProxy = var.https_proxy
       noProxy    = var.no_proxy
+      credentialsSecret = {
+        name = var.proxy_secret
+      }
     }
     ca = {
       bundle = var.ca_bundle
@@ -69,6 +72,14 @@ resource "helm_release" "delegate" {
       tags        = var.tags
     }
     replicas = var.replicas
+    autoscaling = {
+      enabled     = (var.max_replicas >= 1)
+      minReplicas = max(1, var.replicas)
+      maxReplicas = max(1, var.max_replicas)
+    }
+    initScript  = var.init_script
+    config      = yamldecode(var.config)
+    secretsFrom = var.secrets_from
     permissions = {
       level       = var.permissions
       clusterRole = var.cluster_role

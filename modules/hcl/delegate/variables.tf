@@ -24,6 +24,12 @@ variable "cluster_role" {
   default     = ""
 }
 
+variable "config" {
+  description = "The delegate's settings file, YAML: sources of secrets, bounds of tasks. Not for secrets."
+  type        = string
+  default     = "{}"
+}
+
 variable "create_namespace" {
   description = "Make the namespace, and remove it on destroy."
   type        = bool
@@ -62,6 +68,18 @@ variable "image_pull_secrets" {
   description = "Names of Secrets in the namespace with registry credentials."
   type        = list(string)
   default     = []
+}
+
+variable "init_script" {
+  description = "Shell script that runs before each replica starts; what it puts into `$TOOLS/bin` is on the PATH of tasks."
+  type        = string
+  default     = ""
+}
+
+variable "max_replicas" {
+  description = "With more than 0 an autoscaler chooses between `replicas` and this, by the use of CPU."
+  type        = number
+  default     = 0
 }
 
 variable "name" {
@@ -111,10 +129,22 @@ variable "project" {
   default     = null
 }
 
+variable "proxy_secret" {
+  description = "Secret of the namespace with the proxy's `username` and `password`."
+  type        = string
+  default     = ""
+}
+
 variable "replicas" {
   description = "Replicas; each one takes tasks."
   type        = number
   default     = 1
+}
+
+variable "secrets_from" {
+  description = "Names of Secrets of the namespace that tasks may refer to, as `file/NAME/KEY`."
+  type        = list(string)
+  default     = []
 }
 
 variable "tags" {

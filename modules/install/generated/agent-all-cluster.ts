@@ -96,6 +96,28 @@ export const agent_all_cluster = [
   }
  },
  {
+  "apiVersion": "v1",
+  "kind": "ConfigMap",
+  "metadata": {
+   "name": "outpost-agent-ca",
+   "namespace": "slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-agent",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-agent-0.1.0",
+    "outpost.dev/agent": "slot-id"
+   },
+   "annotations": {
+    "outpost.dev/scope": "slot-account/slot-org/slot-project"
+   }
+  },
+  "data": {
+   "ca.crt": "slot-ca-certificate"
+  }
+ },
+ {
   "apiVersion": "rbac.authorization.k8s.io/v1",
   "kind": "ClusterRole",
   "metadata": {
@@ -157,6 +179,17 @@ export const agent_all_cluster = [
      "patch",
      "update",
      "delete"
+    ]
+   },
+   {
+    "apiGroups": [
+     ""
+    ],
+    "resources": [
+     "serviceaccounts"
+    ],
+    "verbs": [
+     "impersonate"
     ]
    }
   ]
@@ -464,6 +497,10 @@ export const agent_all_cluster = [
          }
         },
         {
+         "name": "OUTPOST_CA_FILE",
+         "value": "/etc/outpost/ca/ca.crt"
+        },
+        {
          "name": "OUTPOST_NAMESPACED",
          "value": "false"
         },
@@ -544,6 +581,11 @@ export const agent_all_cluster = [
         {
          "name": "work",
          "mountPath": "/var/lib/outpost"
+        },
+        {
+         "name": "ca",
+         "mountPath": "/etc/outpost/ca",
+         "readOnly": true
         }
        ]
       }
@@ -557,6 +599,12 @@ export const agent_all_cluster = [
        "name": "work",
        "emptyDir": {
         "sizeLimit": "4Gi"
+       }
+      },
+      {
+       "name": "ca",
+       "configMap": {
+        "name": "outpost-agent-ca"
        }
       }
      ]

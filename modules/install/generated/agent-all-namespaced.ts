@@ -96,6 +96,28 @@ export const agent_all_namespaced = [
   }
  },
  {
+  "apiVersion": "v1",
+  "kind": "ConfigMap",
+  "metadata": {
+   "name": "outpost-agent-ca",
+   "namespace": "slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-agent",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-agent-0.1.0",
+    "outpost.dev/agent": "slot-id"
+   },
+   "annotations": {
+    "outpost.dev/scope": "slot-account/slot-org/slot-project"
+   }
+  },
+  "data": {
+   "ca.crt": "slot-ca-certificate"
+  }
+ },
+ {
   "apiVersion": "rbac.authorization.k8s.io/v1",
   "kind": "ClusterRole",
   "metadata": {
@@ -278,6 +300,17 @@ export const agent_all_namespaced = [
      "patch",
      "update",
      "delete"
+    ]
+   },
+   {
+    "apiGroups": [
+     ""
+    ],
+    "resources": [
+     "serviceaccounts"
+    ],
+    "verbs": [
+     "impersonate"
     ]
    }
   ]
@@ -466,6 +499,10 @@ export const agent_all_namespaced = [
          }
         },
         {
+         "name": "OUTPOST_CA_FILE",
+         "value": "/etc/outpost/ca/ca.crt"
+        },
+        {
          "name": "OUTPOST_NAMESPACED",
          "value": "true"
         },
@@ -546,6 +583,11 @@ export const agent_all_namespaced = [
         {
          "name": "work",
          "mountPath": "/var/lib/outpost"
+        },
+        {
+         "name": "ca",
+         "mountPath": "/etc/outpost/ca",
+         "readOnly": true
         }
        ]
       }
@@ -559,6 +601,12 @@ export const agent_all_namespaced = [
        "name": "work",
        "emptyDir": {
         "sizeLimit": "4Gi"
+       }
+      },
+      {
+       "name": "ca",
+       "configMap": {
+        "name": "outpost-agent-ca"
        }
       }
      ]

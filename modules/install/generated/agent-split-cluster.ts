@@ -270,6 +270,28 @@ export const agent_split_cluster = [
   }
  },
  {
+  "apiVersion": "v1",
+  "kind": "ConfigMap",
+  "metadata": {
+   "name": "outpost-agent-ca",
+   "namespace": "slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-agent",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-agent-0.1.0",
+    "outpost.dev/agent": "slot-id"
+   },
+   "annotations": {
+    "outpost.dev/scope": "slot-account/slot-org/slot-project"
+   }
+  },
+  "data": {
+   "ca.crt": "slot-ca-certificate"
+  }
+ },
+ {
   "apiVersion": "rbac.authorization.k8s.io/v1",
   "kind": "ClusterRole",
   "metadata": {
@@ -324,7 +346,8 @@ export const agent_split_cluster = [
      "*"
     ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]
@@ -360,6 +383,17 @@ export const agent_split_cluster = [
      "patch",
      "update",
      "delete"
+    ]
+   },
+   {
+    "apiGroups": [
+     ""
+    ],
+    "resources": [
+     "serviceaccounts"
+    ],
+    "verbs": [
+     "impersonate"
     ]
    }
   ]
@@ -571,7 +605,46 @@ export const agent_split_cluster = [
      "get",
      "list",
      "watch",
+     "create",
+     "patch",
+     "update",
+     "delete"
+    ]
+   },
+   {
+    "apiGroups": [
+     "argoproj.io"
+    ],
+    "resources": [
+     "applicationsets"
+    ],
+    "verbs": [
+     "list",
+     "watch",
      "patch"
+    ]
+   },
+   {
+    "apiGroups": [
+     "argoproj.io"
+    ],
+    "resources": [
+     "applicationsets/status"
+    ],
+    "verbs": [
+     "patch"
+    ]
+   },
+   {
+    "apiGroups": [
+     "argoproj.io"
+    ],
+    "resources": [
+     "appprojects"
+    ],
+    "verbs": [
+     "list",
+     "watch"
     ]
    },
    {
@@ -855,6 +928,10 @@ export const agent_split_cluster = [
          }
         },
         {
+         "name": "OUTPOST_CA_FILE",
+         "value": "/etc/outpost/ca/ca.crt"
+        },
+        {
          "name": "OUTPOST_NAMESPACED",
          "value": "false"
         },
@@ -953,6 +1030,11 @@ export const agent_split_cluster = [
          "name": "repo-token",
          "mountPath": "/etc/outpost/repo",
          "readOnly": true
+        },
+        {
+         "name": "ca",
+         "mountPath": "/etc/outpost/ca",
+         "readOnly": true
         }
        ]
       }
@@ -972,6 +1054,12 @@ export const agent_split_cluster = [
           "path": "repo-token"
          }
         ]
+       }
+      },
+      {
+       "name": "ca",
+       "configMap": {
+        "name": "outpost-agent-ca"
        }
       }
      ]

@@ -270,6 +270,28 @@ export const agent_split_namespaced = [
   }
  },
  {
+  "apiVersion": "v1",
+  "kind": "ConfigMap",
+  "metadata": {
+   "name": "outpost-agent-ca",
+   "namespace": "slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-agent",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-agent-0.1.0",
+    "outpost.dev/agent": "slot-id"
+   },
+   "annotations": {
+    "outpost.dev/scope": "slot-account/slot-org/slot-project"
+   }
+  },
+  "data": {
+   "ca.crt": "slot-ca-certificate"
+  }
+ },
+ {
   "apiVersion": "rbac.authorization.k8s.io/v1",
   "kind": "ClusterRole",
   "metadata": {
@@ -445,7 +467,8 @@ export const agent_split_namespaced = [
      "*"
     ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]
@@ -483,6 +506,17 @@ export const agent_split_namespaced = [
      "update",
      "delete"
     ]
+   },
+   {
+    "apiGroups": [
+     ""
+    ],
+    "resources": [
+     "serviceaccounts"
+    ],
+    "verbs": [
+     "impersonate"
+    ]
    }
   ]
  },
@@ -517,7 +551,46 @@ export const agent_split_namespaced = [
      "get",
      "list",
      "watch",
+     "create",
+     "patch",
+     "update",
+     "delete"
+    ]
+   },
+   {
+    "apiGroups": [
+     "argoproj.io"
+    ],
+    "resources": [
+     "applicationsets"
+    ],
+    "verbs": [
+     "list",
+     "watch",
      "patch"
+    ]
+   },
+   {
+    "apiGroups": [
+     "argoproj.io"
+    ],
+    "resources": [
+     "applicationsets/status"
+    ],
+    "verbs": [
+     "patch"
+    ]
+   },
+   {
+    "apiGroups": [
+     "argoproj.io"
+    ],
+    "resources": [
+     "appprojects"
+    ],
+    "verbs": [
+     "list",
+     "watch"
     ]
    },
    {
@@ -859,6 +932,10 @@ export const agent_split_namespaced = [
          }
         },
         {
+         "name": "OUTPOST_CA_FILE",
+         "value": "/etc/outpost/ca/ca.crt"
+        },
+        {
          "name": "OUTPOST_NAMESPACED",
          "value": "true"
         },
@@ -957,6 +1034,11 @@ export const agent_split_namespaced = [
          "name": "repo-token",
          "mountPath": "/etc/outpost/repo",
          "readOnly": true
+        },
+        {
+         "name": "ca",
+         "mountPath": "/etc/outpost/ca",
+         "readOnly": true
         }
        ]
       }
@@ -976,6 +1058,12 @@ export const agent_split_namespaced = [
           "path": "repo-token"
          }
         ]
+       }
+      },
+      {
+       "name": "ca",
+       "configMap": {
+        "name": "outpost-agent-ca"
        }
       }
      ]

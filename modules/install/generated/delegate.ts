@@ -49,7 +49,7 @@ export const delegate = [
     "outpost.dev/scope": "slot-account/slot-org/slot-project"
    }
   },
-  "automountServiceAccountToken": false
+  "automountServiceAccountToken": true
  },
  {
   "apiVersion": "v1",
@@ -74,6 +74,58 @@ export const delegate = [
   "stringData": {
    "token": "slot-token"
   }
+ },
+ {
+  "apiVersion": "v1",
+  "kind": "ConfigMap",
+  "metadata": {
+   "name": "outpost-delegate-slot-id",
+   "namespace": "slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/component": "delegate",
+    "outpost.dev/delegate": "slot-id",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-delegate-slot-id",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-delegate-0.1.0"
+   },
+   "annotations": {
+    "outpost.dev/scope": "slot-account/slot-org/slot-project"
+   }
+  },
+  "data": {
+   "init.sh": "slot-init-script",
+   "ca.crt": "slot-ca-certificate"
+  }
+ },
+ {
+  "apiVersion": "rbac.authorization.k8s.io/v1",
+  "kind": "ClusterRoleBinding",
+  "metadata": {
+   "name": "outpost-delegate-slot-id:slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/component": "delegate",
+    "outpost.dev/delegate": "slot-id",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-delegate-slot-id",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-delegate-0.1.0"
+   }
+  },
+  "roleRef": {
+   "apiGroup": "rbac.authorization.k8s.io",
+   "kind": "ClusterRole",
+   "name": "slot-cluster-role"
+  },
+  "subjects": [
+   {
+    "kind": "ServiceAccount",
+    "name": "outpost-delegate-slot-id",
+    "namespace": "slot-namespace"
+   }
+  ]
  },
  {
   "apiVersion": "apps/v1",
@@ -118,12 +170,13 @@ export const delegate = [
      },
      "annotations": {
       "outpost.dev/scope": "slot-account/slot-org/slot-project",
-      "outpost.dev/token": "slot-digest-of-token"
+      "outpost.dev/token": "slot-digest-of-token",
+      "outpost.dev/init-script": "slot-digest-of-init"
      }
     },
     "spec": {
      "serviceAccountName": "outpost-delegate-slot-id",
-     "automountServiceAccountToken": false,
+     "automountServiceAccountToken": true,
      "enableServiceLinks": false,
      "shareProcessNamespace": true,
      "terminationGracePeriodSeconds": 600,
@@ -153,6 +206,74 @@ export const delegate = [
          "outpost.dev/delegate": "slot-id"
         }
        }
+      }
+     ],
+     "initContainers": [
+      {
+       "name": "init-script",
+       "image": "slot-image",
+       "imagePullPolicy": "IfNotPresent",
+       "command": [
+        "sh",
+        "-e",
+        "/etc/outpost/init/init.sh"
+       ],
+       "env": [
+        {
+         "name": "HOME",
+         "value": "/tmp"
+        },
+        {
+         "name": "TOOLS",
+         "value": "/opt/outpost/tools"
+        },
+        {
+         "name": "PATH",
+         "value": "/opt/outpost/tools/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        },
+        {
+         "name": "HTTPS_PROXY",
+         "value": "http://slot-https-proxy.invalid"
+        },
+        {
+         "name": "NO_PROXY",
+         "value": "localhost,127.0.0.1,$(KUBERNETES_SERVICE_HOST),.svc,.cluster.local,slot-no-proxy"
+        }
+       ],
+       "securityContext": {
+        "allowPrivilegeEscalation": false,
+        "capabilities": {
+         "drop": [
+          "ALL"
+         ]
+        },
+        "readOnlyRootFilesystem": true,
+        "runAsNonRoot": true
+       },
+       "resources": {
+        "limits": {
+         "memory": "2Gi"
+        },
+        "requests": {
+         "cpu": "100m",
+         "memory": "256Mi"
+        }
+       },
+       "volumeMounts": [
+        {
+         "name": "tmp",
+         "mountPath": "/tmp"
+        },
+        {
+         "name": "tools",
+         "mountPath": "/opt/outpost/tools"
+        },
+        {
+         "name": "init",
+         "mountPath": "/etc/outpost/init",
+         "readOnly": true
+        }
+       ]
       }
      ],
      "containers": [
@@ -225,6 +346,10 @@ export const delegate = [
          "value": "590"
         },
         {
+         "name": "OUTPOST_CA_FILE",
+         "value": "/etc/outpost/ca/ca.crt"
+        },
+        {
          "name": "DELEGATE_TOKEN",
          "valueFrom": {
           "secretKeyRef": {
@@ -266,26 +391,26 @@ export const delegate = [
          "path": "/healthz",
          "port": "health"
         },
-        "periodSeconds": 2,
-        "failureThreshold": 60
+        "failureThreshold": 60,
+        "periodSeconds": 2
        },
        "livenessProbe": {
         "httpGet": {
          "path": "/healthz",
          "port": "health"
         },
+        "failureThreshold": 6,
         "periodSeconds": 10,
-        "timeoutSeconds": 5,
-        "failureThreshold": 6
+        "timeoutSeconds": 5
        },
        "readinessProbe": {
         "httpGet": {
          "path": "/readyz",
          "port": "health"
         },
+        "failureThreshold": 3,
         "periodSeconds": 3,
-        "timeoutSeconds": 3,
-        "failureThreshold": 3
+        "timeoutSeconds": 3
        },
        "securityContext": {
         "allowPrivilegeEscalation": false,
@@ -319,6 +444,11 @@ export const delegate = [
          "name": "tools",
          "mountPath": "/opt/outpost/tools",
          "readOnly": true
+        },
+        {
+         "name": "ca",
+         "mountPath": "/etc/outpost/ca",
+         "readOnly": true
         }
        ]
       }
@@ -337,10 +467,60 @@ export const delegate = [
       {
        "name": "tools",
        "emptyDir": {}
+      },
+      {
+       "name": "init",
+       "configMap": {
+        "name": "outpost-delegate-slot-id"
+       }
+      },
+      {
+       "name": "ca",
+       "configMap": {
+        "name": "outpost-delegate-slot-id",
+        "items": [
+         {
+          "key": "ca.crt",
+          "path": "ca.crt"
+         }
+        ]
+       }
       }
      ]
     }
    }
   }
+ },
+ {
+  "apiVersion": "rbac.authorization.k8s.io/v1",
+  "kind": "RoleBinding",
+  "metadata": {
+   "name": "outpost-delegate-slot-id",
+   "namespace": "slot-namespace",
+   "labels": {
+    "app.kubernetes.io/part-of": "outpost",
+    "app.kubernetes.io/component": "delegate",
+    "outpost.dev/delegate": "slot-id",
+    "app.kubernetes.io/managed-by": "outpost-manifest",
+    "app.kubernetes.io/instance": "outpost-delegate-slot-id",
+    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "outpost-delegate-0.1.0"
+   },
+   "annotations": {
+    "outpost.dev/scope": "slot-account/slot-org/slot-project"
+   }
+  },
+  "roleRef": {
+   "apiGroup": "rbac.authorization.k8s.io",
+   "kind": "ClusterRole",
+   "name": "admin"
+  },
+  "subjects": [
+   {
+    "kind": "ServiceAccount",
+    "name": "outpost-delegate-slot-id",
+    "namespace": "slot-namespace"
+   }
+  ]
  }
 ] as const;

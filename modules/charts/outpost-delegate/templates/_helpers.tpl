@@ -54,7 +54,7 @@ metadata:
 {{/* Every replica enrols with the token, also one that starts next month: without a new token the one in the cluster stays. */}}
 {{- define "delegate.token" -}}
 {{- if .Values.token -}}
-{{ .Values.token }}
+{{ .Values.token | trim }}
 {{- else if not .Values.existingTokenSecret.name -}}
 {{- $old := (lookup "v1" "Secret" .Release.Namespace (printf "%s-token" (include "delegate.name" .))).data | default dict -}}
 {{ get $old "token" | b64dec }}
@@ -104,6 +104,25 @@ metadata:
 - name: OUTPOST_CA_FILE
   value: /etc/outpost/ca/ca.crt
 {{- end }}
+{{- if .Values.config }}
+- name: OUTPOST_CONFIG_FILE
+  value: /etc/outpost/config/delegate.yaml
+{{- end }}
+{{- end }}
+
+{{/* A proxy's address; the kubelet puts the user and password of the Secret in. */}}
+{{- define "delegate.proxy" -}}
+{{- if .secret -}}
+{{- if contains "@" .url }}{{ fail "proxy: give the user and password in the address or in credentialsSecret, not in both" }}{{ end -}}
+{{ replace "://" "://$(OUTPOST_PROXY_USER):$(OUTPOST_PROXY_PASSWORD)@" .url }}
+{{- else -}}
+{{ .url }}
+{{- end -}}
+{{- end }}
+
+{{/* Whether the authority is in our ConfigMap. */}}
+{{- define "delegate.ownCa" -}}
+{{- if and .Values.ca.bundle (not .Values.ca.existingSecret.name) }}yes{{ end -}}
 {{- end }}
 
 {{/* What the init script needs too. */}}
@@ -116,13 +135,21 @@ metadata:
 - name: PATH
   value: /opt/outpost/tools/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 {{- if or .Values.proxy.httpsProxy .Values.proxy.httpProxy }}
+{{- with .Values.proxy.credentialsSecret }}
+{{- if .name }}
+- name: OUTPOST_PROXY_USER
+  valueFrom: { secretKeyRef: { name: {{ .name | quote }}, key: {{ .usernameKey | quote }} } }
+- name: OUTPOST_PROXY_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ .name | quote }}, key: {{ .passwordKey | quote }} } }
+{{- end }}
+{{- end }}
 {{- with .Values.proxy.httpsProxy }}
 - name: HTTPS_PROXY
-  value: {{ . | quote }}
+  value: {{ include "delegate.proxy" (dict "url" . "secret" $.Values.proxy.credentialsSecret.name) | quote }}
 {{- end }}
 {{- with .Values.proxy.httpProxy }}
 - name: HTTP_PROXY
-  value: {{ . | quote }}
+  value: {{ include "delegate.proxy" (dict "url" . "secret" $.Values.proxy.credentialsSecret.name) | quote }}
 {{- end }}
 - name: NO_PROXY
   value: {{ prepend (without (splitList "," .Values.proxy.noProxy) "") "localhost,127.0.0.1,$(KUBERNETES_SERVICE_HOST),.svc,.cluster.local" | join "," | quote }}
