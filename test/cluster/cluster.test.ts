@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { elapsed } from "./progress.ts";
 import { recipes } from "./recipes.ts";
 import { loaded, merged } from "./rootfs.ts";
 import { mirrorPath, terraformConfig } from "./terraform.ts";
-import { locate, toolFolder } from "./tools.ts";
+import { locate, missingTools, toolFolder } from "./tools.ts";
 
 let dir: string;
 beforeEach(async () => {
@@ -52,6 +52,14 @@ test("every recipe has its module files, and every program a name of its own", (
   for (const recipe of recipes) expect(toolFolder(recipe, "/c")).toMatch(/-[0-9a-f]{12}$/);
   const programs = recipes.flatMap((recipe) => Object.keys(recipe.programs));
   expect(new Set(programs).size).toBe(programs.length);
+});
+
+test("what is on demand is neither built nor missed unless it is named", async () => {
+  const missing = await missingTools();
+  for (const { name, onDemand } of recipes) if (onDemand) expect(missing).not.toContain(name);
+  // The check before the quickstart counts the folders of tools/ as needed.
+  const always = recipes.filter((r) => !r.onDemand).map((r) => r.name);
+  expect(readdirSync(new URL("tools", import.meta.url)).sort()).toEqual(always.sort());
 });
 
 test("programs are found under whichever name go gave them", () => {

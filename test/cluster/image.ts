@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "../servers/run.ts";
@@ -21,7 +21,7 @@ export interface Image {
 
 const images = () => join(cacheRoot(), "images");
 
-/** The layer all our images stand on: node, git, ssh, helm, kustomize, redis-server and a shell, from this machine's own files. */
+/** The layer all our images stand on: node, git, ssh, helm, kustomize, jsonnet, redis-server and a shell, from this machine's own files. */
 export async function buildBaseLayer(programs: Programs, progress: Progress): Promise<Layer> {
   const packages = FROM_DEBIAN.every((program) => which(program)) ? [] : [await unpack("base", basePackages, progress)];
   const base = await makeBase(programs, packages);
@@ -141,6 +141,31 @@ export async function buildPauseImage(progress: Progress): Promise<Image> {
       await writeLayout(reference, [layer], { Entrypoint: ["/pause"] }, join(dir, "layout"));
     }),
   );
+  return { reference, layout: join(dir, "layout") };
+}
+
+/** Debian's static busybox with its programs as links: the smallest image in which `RUN` has a shell. About 2 MB. */
+export async function buildBusyboxImage(progress: Progress): Promise<Image> {
+  const { dir: from } = await unpack("busybox", ["busybox-static"], progress);
+  const reference = "outpost.local/busybox:1";
+  const busybox = join(from, "bin/busybox");
+  const dir = join(images(), `busybox-${(await sha256(busybox)).slice(0, 12)}`);
+  await once(dir, async () => {
+    const root = join(dir, "root");
+    for (const folder of ["bin", "etc", "root", "tmp"]) await mkdir(join(root, folder), { recursive: true });
+    await cp(busybox, join(root, "bin/busybox"));
+    const { stdout } = await run(busybox, ["--list"]);
+    for (const name of stdout.split("\n")) {
+      if (name && name !== "busybox") await symlink("busybox", join(root, "bin", name)).catch(() => {});
+    }
+    await writeFile(join(root, "etc/passwd"), "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n");
+    await writeFile(join(root, "etc/group"), "root:x:0:\n");
+    await run("chmod", ["-R", "u=rwX,go=rX", "--", root]);
+    const layer = await packLayer(root, join(dir, "layer.tar"));
+    const config = { Cmd: ["sh"], Env: ["PATH=/usr/local/bin:/usr/bin:/bin"] };
+    await writeLayout(reference, [layer], config, join(dir, "layout"));
+    await rm(root, { recursive: true, force: true });
+  });
   return { reference, layout: join(dir, "layout") };
 }
 

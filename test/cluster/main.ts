@@ -2,6 +2,7 @@
  * The local cluster by hand: `node --import tsx test/cluster/main.ts COMMAND`.
  *
  *   tools                       build or find every tool, and lay out the Terraform providers
+ *   servers                     the same and what tests alone need (registry, Gitea, Prometheus, Vault; about 12 min once), unpack buildah
  *   sshd                        where sshd is, unpacked from Debian's package when it is not installed
  *   up [--name N] [--dir D]     start a node, or say that it runs
  *   down [--name N] [--dir D]   end it and remove everything it made
@@ -12,13 +13,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { canFindBuildah, findBuildah } from "../servers/buildah.ts";
 import { cacheRoot } from "./cache.ts";
 import { checkNode, checkTerraform, checkTools, lackLines } from "./checks.ts";
 import { nodePackages, unpack, unpackSshd } from "./debian.ts";
 import { buildAppImage, buildGuestbookImage } from "./image.ts";
 import { findNode, startNode, stopNode } from "./node.ts";
+import { recipes } from "./recipes.ts";
 import { terraformMirror } from "./terraform.ts";
-import { buildTools } from "./tools.ts";
+import { buildTools, missingTools, which } from "./tools.ts";
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -43,6 +46,16 @@ const commands: Record<string, () => Promise<void>> = {
       console.log(`${name.padEnd(32)} ${path}`);
     }
   },
+  servers: async () => {
+    // The cluster's own as well: a test that built them would be too late for its deadline.
+    const names = recipes.map(({ name }) => name);
+    const missing = await missingTools(names);
+    // Their tests say themselves that they are skipped.
+    if (missing.length && !which("go")) return console.log(`no Go to build ${missing.join(", ")}: the tests that need them are skipped`);
+    const programs = await buildTools(progress, names);
+    if (canFindBuildah()) programs.buildah = (await findBuildah({ progress })).path;
+    for (const [name, path] of Object.entries(programs)) console.log(`${name.padEnd(32)} ${path}`);
+  },
   sshd: async () => console.log(JSON.stringify(await unpackSshd(progress))),
   up: async () => {
     const node = await startNode({ name: values.name, dir, progress });
@@ -63,7 +76,7 @@ const commands: Record<string, () => Promise<void>> = {
     for (const [program, times] of Object.entries(restarts)) console.log(`${program} was started again ${times} times`);
   },
   image: async () => {
-    const programs = await buildTools(progress, ["helm", "kustomize"]);
+    const programs = await buildTools(progress, ["helm", "kustomize", "jsonnet"]);
     const images = [await buildGuestbookImage(programs, progress)];
     if (existsSync(join(values.dist, "outpost.mjs")))
       images.push(await buildAppImage({ version: values.version, files: values.dist, programs, progress }));

@@ -1,7 +1,15 @@
-/** How one folder of `tools/` becomes programs. */
+/** How one folder of `tools/`, or of `tools-on-demand/`, becomes programs. */
 export interface Recipe {
   /** The folder's name, which has go.mod and go.sum. */
   name: string;
+  /** Built only when it is named, for what some tests alone need; it lives in `tools-on-demand/`. */
+  onDemand?: true;
+  /** Build tags. */
+  tags?: string[];
+  /** It has parts in C, so a C compiler is needed. */
+  cgo?: true;
+  /** Folders of a module which the program reads while it runs; copied beside it, as the module cache may be emptied. */
+  files?: { module: string; folders: string[] };
   /** Version settings for the linker, after `-s -w`. */
   ldflags: string;
   packages: string[];
@@ -52,6 +60,13 @@ export const recipes: Recipe[] = [
     minutes: 2,
   },
   {
+    name: "jsonnet",
+    ldflags: "",
+    packages: ["github.com/google/go-jsonnet/cmd/jsonnet"],
+    programs: { jsonnet: ["jsonnet"] },
+    minutes: 1,
+  },
+  {
     name: "terraform-provider-helm",
     ldflags: "-X main.Version=3.2.0",
     packages: ["github.com/hashicorp/terraform-provider-helm"],
@@ -66,9 +81,40 @@ export const recipes: Recipe[] = [
     programs: { "terraform-provider-kubernetes": ["terraform-provider-kubernetes"] },
     minutes: 4,
   },
+  {
+    name: "registry",
+    onDemand: true,
+    ldflags: "-X github.com/distribution/distribution/v3/version.version=v3.1.2",
+    packages: ["github.com/distribution/distribution/v3/cmd/registry"],
+    programs: { registry: ["registry"] },
+    minutes: 2,
+  },
+  {
+    name: "gitea",
+    onDemand: true,
+    tags: ["sqlite", "sqlite_unlock_notify"],
+    cgo: true,
+    ldflags: "-X main.Version=1.26.0",
+    packages: ["code.gitea.io/gitea"],
+    programs: { gitea: ["gitea"] },
+    files: { module: "code.gitea.io/gitea", folders: ["templates", "options", "public"] },
+    minutes: 4,
+  },
+  {
+    name: "prometheus",
+    onDemand: true,
+    // Tests name their targets; the ways to find some in clouds are most of what it would be built from.
+    tags: ["remove_all_sd"],
+    ldflags: "-X github.com/prometheus/common/version.Version=3.15.0",
+    packages: ["github.com/prometheus/prometheus/cmd/prometheus", "github.com/prometheus/prometheus/cmd/promtool"],
+    programs: { prometheus: ["prometheus"], promtool: ["promtool"] },
+    minutes: 4,
+  },
+  // Its tag leaves out the plugins for clouds and databases.
+  { name: "vault", onDemand: true, tags: ["minimal"], ldflags: "", packages: ["."], programs: { vault: ["vault"] }, minutes: 5 },
 ];
 
 /** Tools the node itself is made of. */
 export const nodeTools = ["kubernetes", "etcd", "coredns"];
 /** Tools that people and programs use against it. */
-export const clientTools = ["helm", "kustomize", "terraform-provider-helm", "terraform-provider-kubernetes"];
+export const clientTools = ["helm", "kustomize", "jsonnet", "terraform-provider-helm", "terraform-provider-kubernetes"];

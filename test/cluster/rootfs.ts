@@ -7,7 +7,7 @@ import type { Unpacked } from "./debian.ts";
 import { type Programs, which } from "./tools.ts";
 
 /** Raise it when the way of filling changes, so that old bases are not used again. */
-const FORM = 3;
+const FORM = 4;
 
 /** Small programs a shell task or a person with `kubectl exec` expects. */
 const SHELL =
@@ -40,7 +40,10 @@ export async function makeBase(programs: Programs, packages: Unpacked[] = []): P
   };
   add("usr/bin/helm", programs.helm);
   add("usr/bin/kustomize", programs.kustomize);
+  add("usr/bin/jsonnet", programs.jsonnet);
   add("usr/bin/git", which("git"));
+  // What delegates run for the kinds terraform.*.
+  add("usr/bin/terraform", which("terraform"), false);
   const path = packages.flatMap((unpacked) => unpacked.path).join(":");
   for (const program of FROM_DEBIAN) add(`usr/bin/${program}`, which(program) ?? which(program, path));
   add("usr/bin/sh", which("dash") ?? which("sh"));

@@ -13,17 +13,22 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 export type Programs = Record<string, string>;
 
 /** The folder a recipe's programs are kept in: its name and the first 12 digits of the hash of go.mod followed by go.sum. */
-export function toolFolder(recipe: Pick<Recipe, "name">, root = cacheRoot(), sources = join(here, "tools")): string {
+export function toolFolder(recipe: Pick<Recipe, "name" | "onDemand">, root = cacheRoot(), sources = sourcesOf(recipe)): string {
   const hash = createHash("sha256");
   for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(sources, recipe.name, file)));
   return join(root, "tools", `${recipe.name}-${hash.digest("hex").slice(0, 12)}`);
 }
 
-/** Builds what is missing of the named tools (all, when none is named) and tells where each program is. */
+const sourcesOf = ({ onDemand }: Pick<Recipe, "onDemand">) => join(here, onDemand ? "tools-on-demand" : "tools");
+
+/** A recipe that was asked for: by its name, or, where nobody names any, each that is not only on demand. */
+const asked = (recipe: Recipe, names?: string[]) => (names ? names.includes(recipe.name) : !recipe.onDemand);
+
+/** Builds what is missing of the named tools (all but those on demand, when none is named) and tells where each program is. */
 export async function buildTools(progress: Progress, names?: string[]): Promise<Programs> {
   const programs: Programs = {};
   for (const recipe of recipes) {
-    if (names && !names.includes(recipe.name)) continue;
+    if (!asked(recipe, names)) continue;
     const dir = toolFolder(recipe);
     const own = existsSync(join(dir, ".done")) ? undefined : await onPath(recipe);
     if (own) {
@@ -56,19 +61,30 @@ export function locate(recipe: Recipe, dir: string, exists: (path: string) => bo
 export async function missingTools(names?: string[]): Promise<string[]> {
   const missing = [];
   for (const recipe of recipes) {
-    if (names && !names.includes(recipe.name)) continue;
+    if (!asked(recipe, names)) continue;
     if (!existsSync(join(toolFolder(recipe), ".done")) && !(await onPath(recipe))) missing.push(recipe.name);
   }
   return missing;
 }
 
+/** Whether a tool can be had without asking anybody: it was built before, or Go is here to build it. Tests that need it skip else. */
+export function canHave(name: string): boolean {
+  const recipe = recipes.find((r) => r.name === name);
+  if (!recipe) throw new Error(`there is no recipe ${name}`);
+  return existsSync(join(toolFolder(recipe), ".done")) || which("go") !== undefined;
+}
+
 async function build(recipe: Recipe, dir: string): Promise<void> {
-  const flags = ["-p", "2", "-trimpath", "-ldflags", `-s -w ${recipe.ldflags}`.trim()];
-  await run("go", ["build", ...flags, "-o", `${dir}/`, ...recipe.packages], {
-    cwd: join(here, "tools", recipe.name),
-    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
-    deadlineMs: 60 * 60_000,
-  });
+  const cwd = join(sourcesOf(recipe), recipe.name);
+  const env = { ...process.env, CGO_ENABLED: recipe.cgo ? "1" : "0", GOFLAGS: "", GOWORK: "off" };
+  const tags = recipe.tags ? ["-tags", recipe.tags.join(",")] : [];
+  const flags = ["-p", "2", "-trimpath", ...tags, "-ldflags", `-s -w ${recipe.ldflags}`.trim()];
+  await run("go", ["build", ...flags, "-o", `${dir}/`, ...recipe.packages], { cwd, env, deadlineMs: 60 * 60_000 });
+  if (!recipe.files) return;
+  const { stdout } = await run("go", ["list", "-m", "-f", "{{.Dir}}", recipe.files.module], { cwd, env });
+  const folders = recipe.files.folders.map((folder) => join(stdout.trim(), folder));
+  // The module cache is read-only, and folders with its modes could not be removed.
+  await run("cp", ["-r", "--no-preserve=mode", ...folders, dir]);
 }
 
 /** The machine's own program, when the recipe allows one and its version fits. */

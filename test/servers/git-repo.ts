@@ -2,8 +2,8 @@ import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { run } from "./run.ts";
 
-/** What a commit does to a path: new text or bytes, an executable, a link, or null to delete it. */
-export type Change = string | Uint8Array | { exec: string } | { link: string } | null;
+/** What a commit does to a path: new text or bytes, an executable, a link, a submodule's commit, or null to delete it. */
+export type Change = string | Uint8Array | { exec: string } | { link: string } | { module: string } | null;
 
 export interface CommitOptions {
   branch?: string;
@@ -101,7 +101,8 @@ export function fastImport(
     else if (typeof change === "string" || change instanceof Uint8Array) {
       line(`M 100644 inline ${quote(path)}`);
       data(change);
-    } else if ("exec" in change) {
+    } else if ("module" in change) line(`M 160000 ${change.module} ${quote(path)}`);
+    else if ("exec" in change) {
       line(`M 100755 inline ${quote(path)}`);
       data(change.exec);
     } else {

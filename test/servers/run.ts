@@ -59,11 +59,24 @@ export interface Daemon {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
+/** Somebody else than root, who may be let to read files that only root can: those of root's cache. */
+export interface User {
+  uid: number;
+  gid: number;
+  readsAll?: boolean;
+}
+
+/** Arguments of setpriv(1) which make a child run as this user. */
+export function asUser({ uid, gid, readsAll }: User): string[] {
+  const reads = readsAll ? ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"] : [];
+  return [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", ...reads];
+}
+
 export interface DaemonOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   /** Run as this user, for servers that refuse root. */
-  user?: { uid: number; gid: number };
+  user?: User;
   /** What the kernel sends it when this process dies without having called `stop`; default SIGKILL. */
   deathSignal?: "KILL" | "TERM" | "INT";
 }
@@ -71,7 +84,7 @@ export interface DaemonOptions {
 /** Starts a server process that cannot outlive this one: setpriv(1) asks the kernel to end it with us. */
 export function daemon(file: string, args: string[], options: DaemonOptions = {}): Daemon {
   const { user, deathSignal = "KILL", env, cwd } = options;
-  const who = user ? [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"] : [];
+  const who = user ? asUser(user) : [];
   const child = spawn("setpriv", [`--pdeathsig=${deathSignal}`, ...who, "--", file, ...args], {
     env,
     cwd,
