@@ -21,7 +21,7 @@ const deref = (node: Json): Json => {
 };
 
 /** Values that have broken services before: bounds, encodings, names of prototypes, templates, numbers beyond their types. */
-const NASTY: unknown[] = [
+export const NASTY: unknown[] = [
   "",
   " ",
   "\0",
@@ -286,7 +286,7 @@ function inBody(r: Request, dice: Dice): Request {
   return { ...r, raw: r.operation === "exchange" ? JSON.stringify(value).replace(/"wait":[0-9]+/, '"wait":0') : JSON.stringify(value) };
 }
 
-function collect(value: unknown, places: [Json, string][]): void {
+export function collect(value: unknown, places: [Json, string][]): void {
   if (value === null || typeof value !== "object") return;
   for (const key of Object.keys(value)) {
     places.push([value as Json, key]);

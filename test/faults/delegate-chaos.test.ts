@@ -2,8 +2,9 @@ import type { Daemon } from "../servers/run.ts";
 import { badWire, type DelegateWorld, delegateWorld, random, type Wire } from "./delegate-world.ts";
 
 // Guarantees 10 and 11: kills, lost answers and repeated requests together. PROVE makes it long; SEED repeats a run.
-const TASKS = process.env.PROVE ? 1_000 : 40;
-const KILLS = process.env.PROVE ? 50 : 3;
+// Tasks of each of two kinds: 10,000 in a proof.
+const TASKS = process.env.PROVE ? 5_000 : 40;
+const KILLS = process.env.PROVE ? 100 : 3;
 const REPLICAS = 3;
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const next = random(seed);

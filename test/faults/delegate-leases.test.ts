@@ -37,6 +37,8 @@ async function start(id: string): Promise<void> {
     DELEGATE_TOKEN: token,
     OUTPOST_WORK_DIR: join(dir, `${id}-${count++}`),
     OUTPOST_LISTEN: "127.0.0.1:0",
+    // Its tasks write into a ledger outside of their workspaces.
+    OUTPOST_SANDBOX: "off",
   });
   await until(`delegate ${id}`, () => delegates[id]!.said().includes("connected to"), 20_000);
 }

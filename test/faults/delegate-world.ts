@@ -48,6 +48,8 @@ export async function delegateWorld(): Promise<DelegateWorld> {
         DELEGATE_NAME: id,
         OUTPOST_WORK_DIR: join(dir, `${id}-${count++}`),
         OUTPOST_LISTEN: "127.0.0.1:0",
+        // The tasks of these tests write into a ledger outside of their workspaces.
+        OUTPOST_SANDBOX: "off",
         ...env,
       });
       daemons.push(delegate);

@@ -1,5 +1,5 @@
 import type { Schemas } from "../../openapi/client.ts";
-import { RESOURCES } from "../../server/agent/kube/path.ts";
+import { RESOURCES } from "../../server/kube/path.ts";
 import { type GitServer, startGit } from "../servers/git.ts";
 import { until } from "../servers/run.ts";
 import { type LinkWorld, linkWorld, ok } from "./link-world.ts";

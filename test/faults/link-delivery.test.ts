@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import type { KubeObject } from "../../server/agent/kube/object.ts";
-import { RESOURCES } from "../../server/agent/kube/path.ts";
+import type { KubeObject } from "../../server/kube/object.ts";
+import { RESOURCES } from "../../server/kube/path.ts";
 import { startGit } from "../servers/git.ts";
 import { until } from "../servers/run.ts";
 import { type LinkWorld, linkWorld, must, ok } from "./link-world.ts";

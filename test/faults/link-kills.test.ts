@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
-import { KubeClient } from "../../server/agent/kube/client.ts";
-import { parseKubeconfig } from "../../server/agent/kube/config.ts";
-import { RESOURCES } from "../../server/agent/kube/path.ts";
-import { watch } from "../../server/agent/kube/watch.ts";
+import { KubeClient } from "../../server/kube/client.ts";
+import { parseKubeconfig } from "../../server/kube/config.ts";
+import { RESOURCES } from "../../server/kube/path.ts";
+import { watch } from "../../server/kube/watch.ts";
 import { startApiServer } from "../cluster/apiserver.ts";
 import { until } from "../servers/run.ts";
 import { type LinkWorld, linkWorld, must, ok, program } from "./link-world.ts";

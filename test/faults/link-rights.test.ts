@@ -1,4 +1,4 @@
-import { RESOURCES, type Resource } from "../../server/agent/kube/path.ts";
+import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { until } from "../servers/run.ts";
 import { type LinkWorld, linkWorld, must, ok } from "./link-world.ts";
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { createOutpostClient, type OutpostClient, type Schemas } from "../../openapi/client.ts";
 import { seal } from "../../openapi/seal.ts";
-import { KubeClient } from "../../server/agent/kube/client.ts";
-import { parseKubeconfig } from "../../server/agent/kube/config.ts";
-import type { KubeObject } from "../../server/agent/kube/object.ts";
-import { RESOURCES, type Resource } from "../../server/agent/kube/path.ts";
+import { KubeClient } from "../../server/kube/client.ts";
+import { parseKubeconfig } from "../../server/kube/config.ts";
+import type { KubeObject } from "../../server/kube/object.ts";
+import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { type ApiServer, startApiServer } from "../cluster/apiserver.ts";
 import { type Daemon, daemon, freePort, ready, until } from "../servers/run.ts";
 
@@ -67,10 +67,12 @@ export async function startService(): Promise<Service> {
   return service;
 }
 
-/** A program of ours from the bundle, with nothing of this process's environment but what it needs. */
+/** A program of ours from the bundle, with nothing of this process's environment but what it needs. It leaves this machine's routing alone. */
 export function program(args: string[], env: NodeJS.ProcessEnv): Daemon {
   const { PATH, HOME } = process.env;
-  return daemon(process.execPath, [join(root, "dist/outpost.mjs"), ...args], { env: { PATH, HOME, ...env } });
+  return daemon(process.execPath, [join(root, "dist/outpost.mjs"), ...args], {
+    env: { PATH, HOME, OUTPOST_ALLOW_METADATA: "true", ...env },
+  });
 }
 
 export interface LinkWorld {

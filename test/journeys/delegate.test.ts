@@ -1,3 +1,5 @@
+import type { Schemas } from "../../openapi/client.ts";
+import { until } from "../servers/run.ts";
 import { type World, world } from "../world.ts";
 
 let w: World;
@@ -24,4 +26,32 @@ test("a task that no delegate may take says why", async () => {
     explanation: expect.arrayContaining([expect.objectContaining({ reason: expect.any(String) })]),
   });
   expect((await w.cli("task", "cancel", id)).exit).toBe(0);
+});
+
+/** Runs a task through the API to its end. */
+async function run(kind: Schemas["TaskKind"], params: Record<string, unknown>): Promise<Schemas["Task"]> {
+  const { data, error } = await w.api.POST("/v1/tasks", { body: { kind, params, timeoutSeconds: 120 } });
+  if (!data) throw new Error(JSON.stringify(error));
+  return until(
+    `${kind} to end`,
+    async () => {
+      const { data: task } = await w.api.GET("/v1/tasks/{task}", { params: { path: { task: data.id } } });
+      return task && task.state !== "Queued" && task.state !== "Running" && task;
+    },
+    130_000,
+  );
+}
+
+test("a delegate finds the applications that a change concerns and syncs them with its task's own token", async () => {
+  const found = await run("gitops.fetchLinkedApps", { filter: { regex: "guest.*" } });
+  expect(found).toMatchObject({
+    state: "Succeeded",
+    outputs: { ids: ["guestbook"], applications: [{ sync: "Synced", health: "Healthy" }] },
+  });
+  const synced = await run("gitops.syncApps", { filter: { ids: ["guestbook"] } });
+  expect(synced).toMatchObject({ state: "Succeeded", outputs: { applications: [{ id: "guestbook", state: "Synced" }] } });
+  const none = await run("gitops.syncApps", { filter: { ids: ["nobody"] } });
+  expect(none).toMatchObject({ state: "Failed", reason: "ApplicationNotFound" });
+  const { application } = w;
+  expect((await application("guestbook")).status.operation).toMatchObject({ initiatedBy: expect.stringContaining(`task:${synced.id}`) });
 });

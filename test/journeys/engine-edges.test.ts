@@ -4,16 +4,17 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RedisCache } from "../../server/agent/cache/redis.ts";
+import type { Application } from "../../server/agent/controller/application.ts";
 import { startEngine } from "../../server/agent/controller/engine.ts";
-import { KubeClient } from "../../server/agent/kube/client.ts";
-import { loadConfig, parseKubeconfig } from "../../server/agent/kube/config.ts";
-import { withLease } from "../../server/agent/kube/lease.ts";
-import { RESOURCES, type Resource } from "../../server/agent/kube/path.ts";
 import { RBAC } from "../../server/agent/rbac.ts";
 import { RepoClient } from "../../server/agent/repo/client.ts";
 import { repoServer } from "../../server/agent/repo/server.ts";
 import { RepoService } from "../../server/agent/repo/service.ts";
 import { Secret } from "../../server/base/secret.ts";
+import { KubeClient } from "../../server/kube/client.ts";
+import { loadConfig, parseKubeconfig } from "../../server/kube/config.ts";
+import { withLease } from "../../server/kube/lease.ts";
+import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { startRedis } from "../servers/redis.ts";
 import { CONFIG_MAP, condition, configMap, DEPLOYMENT, fourObjects, synced, value, type World, world } from "./engine-world.ts";
 
@@ -67,17 +68,19 @@ describe("rights", () => {
     ]);
     await w.restart({ config: limited() });
     await w.app("rights", { repo: "rights", syncPolicy: { automated: { prune: true }, retry: { limit: 0 } } });
-    // Deployments cannot even be seen: nothing is known of them, so nothing is done.
-    const blind = await w.until("rights", (app) => condition(app, "Forbidden") !== undefined, "told what is forbidden");
-    expect(blind.status?.sync?.status).toBe("Unknown");
-    expect(condition(blind, "Forbidden")).toMatchObject({
-      type: "ComparisonError",
-      message: expect.stringContaining("apps/Deployment cannot be watched"),
-    });
-    expect(await w.object(CONFIG_MAP, "rights", "a")).toBeUndefined();
+    // Deployments cannot even be seen: nothing is known of them, and nothing is done with them.
+    const unseen = (app: Application) => app.status?.conditions?.find((c) => c.message.includes("apps/Deployment cannot be watched"));
+    const blind = await w.until("rights", (app) => unseen(app) !== undefined && app.status?.operationState?.phase === "Failed", "told");
+    expect(unseen(blind)).toMatchObject({ type: "ComparisonError", reason: "Forbidden" });
+    expect(blind.status?.resources).toContainEqual(expect.objectContaining({ kind: "Deployment", status: "Unknown" }));
+    expect(await w.object(CONFIG_MAP, "rights", "a")).toBeDefined();
     // They can be seen, but not written: that object alone fails.
     await grant(undefined, [{ apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"] }], "see-deployments");
-    const failed = await w.until("rights", (app) => app.status?.operationState?.phase === "Failed", "Failed");
+    const failed = await w.until(
+      "rights",
+      (app) => app.status?.operationState?.syncResult?.resources?.some((r) => r.kind === "Deployment" && r.status === "SyncFailed"),
+      "Failed",
+    );
     const results = failed.status?.operationState?.syncResult?.resources ?? [];
     expect(results).toContainEqual(expect.objectContaining({ kind: "Deployment", status: "SyncFailed", reason: "Forbidden" }));
     expect(results).toContainEqual(expect.objectContaining({ kind: "ConfigMap", name: "a", status: "Synced" }));
@@ -157,8 +160,7 @@ test("the repo server over a sealed connection, with Redis behind it", async () 
     const request = {
       app: { name: "a", namespace: "n", project: "default" },
       namespace: "d",
-      source: { repoURL: url, path: "." },
-      repo,
+      sources: [{ source: { repoURL: url, path: "." }, repo }],
       freshness: "normal" as const,
     };
     const first = value(await client.render(request));
@@ -196,7 +198,9 @@ test("a specification of a shape nobody thought of stops only itself", async () 
   // A shape that even that does not foresee ends in a condition too.
   const strange = { source: { repoURL: w.git.cloneUrl("poison"), path: ".", directory: { include: 7 } } };
   await w.app("strange", strange as never);
-  await w.until("strange", (a) => condition(a, "InternalError") !== undefined);
+  await w.until("strange", (a) => condition(a, "ManifestInvalid") !== undefined);
+  await w.app("stranger", { repo: "poison", syncPolicy: { automated: {}, syncOptions: [7] } } as never);
+  await w.until("stranger", (a) => condition(a, "InternalError") !== undefined);
   await w.app("beside", { repo: "poison" });
   await w.until("beside", synced);
 });

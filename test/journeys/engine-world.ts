@@ -6,12 +6,13 @@ import { MemoryCache } from "../../server/agent/cache/memory.ts";
 import type { Application } from "../../server/agent/controller/application.ts";
 import { Controller } from "../../server/agent/controller/controller.ts";
 import type { Log } from "../../server/agent/controller/deps.ts";
-import { KubeClient } from "../../server/agent/kube/client.ts";
-import { type KubeConfig, parseKubeconfig } from "../../server/agent/kube/config.ts";
-import type { KubeObject } from "../../server/agent/kube/object.ts";
-import { RESOURCES, type Resource } from "../../server/agent/kube/path.ts";
+import type { Shard } from "../../server/agent/controller/shard.ts";
 import { RepoService } from "../../server/agent/repo/service.ts";
 import type { Outcome } from "../../server/base/outcome.ts";
+import { KubeClient } from "../../server/kube/client.ts";
+import { type KubeConfig, parseKubeconfig } from "../../server/kube/config.ts";
+import type { KubeObject } from "../../server/kube/object.ts";
+import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { type ApiServer, startApiServer, toolPath } from "../cluster/apiserver.ts";
 import { type GitServer, startGit } from "../servers/git.ts";
 
@@ -23,7 +24,9 @@ export interface World {
   namespace: string;
   controller: Controller;
   /** Ends the controller and starts another one, as a restart of its Pod does. */
-  restart(options?: { config?: KubeConfig }): Promise<void>;
+  restart(options?: { config?: KubeConfig; pollMs?: number; now?: () => number; shard?: Shard }): Promise<void>;
+  /** Registers a way to the cluster under another name and address, through which applications may go to it. */
+  cluster(name: string, server: string): Promise<void>;
   /** Creates an application; `spec` is merged over one with automated sync, prune and self-heal. */
   app(
     name: string,
@@ -58,6 +61,7 @@ export function value<T>(outcome: Outcome<T>): T {
 export async function world(options: { log?: Log } = {}): Promise<World> {
   process.env.OUTPOST_HELM = toolPath("helm");
   process.env.OUTPOST_KUSTOMIZE = toolPath("kustomize");
+  process.env.OUTPOST_JSONNET = toolPath("jsonnet");
   const [api, git] = await Promise.all([startApiServer(), startGit()]);
   const folder = mkdtempSync(join(tmpdir(), "outpost-world-"));
   const client = new KubeClient(parseKubeconfig(readFileSync(api.kubeconfig, "utf8")));
@@ -68,10 +72,19 @@ export async function world(options: { log?: Log } = {}): Promise<World> {
   await repo.start();
   const quiet: Log = { info: () => {}, warn: () => {}, error: (fields, message) => process.env.DEBUG && console.error(message, fields) };
   let stopController = async () => {};
-  const start = async (config = parseKubeconfig(readFileSync(api.kubeconfig, "utf8"))) => {
+  const own = () => parseKubeconfig(readFileSync(api.kubeconfig, "utf8"));
+  const start = async (config = own(), more: { pollMs?: number; now?: () => number; shard?: Shard } = {}) => {
     const abort = new AbortController();
     const home = new KubeClient(config);
-    const controller = new Controller({ home, namespace: NAMESPACE, repo, log: options.log ?? quiet, signal: abort.signal });
+    const controller = new Controller({
+      home,
+      namespace: NAMESPACE,
+      repo,
+      lookup: async () => repo,
+      log: options.log ?? quiet,
+      signal: abort.signal,
+      ...more,
+    });
     await controller.start();
     stopController = async () => {
       abort.abort();
@@ -88,9 +101,18 @@ export async function world(options: { log?: Log } = {}): Promise<World> {
     client,
     namespace: NAMESPACE,
     controller: await start(),
-    restart: async ({ config } = {}) => {
+    restart: async ({ config, ...more } = {}) => {
       await stopController();
-      made.controller = await start(config);
+      made.controller = await start(config, more);
+    },
+    cluster: async (name, server) => {
+      const config = own();
+      const tls = { caData: Buffer.from(config.ca!).toString("base64"), serverName: "127.0.0.1" };
+      const text = JSON.stringify({ bearerToken: (await config.token!())!.reveal(), tlsClientConfig: tls });
+      const labels = { "argocd.argoproj.io/secret-type": "cluster" };
+      const metadata = { name: `cluster-${name}`, namespace: NAMESPACE, labels };
+      const secret = { apiVersion: "v1", kind: "Secret", metadata, stringData: { name, server, config: text } };
+      value(await client.create(RESOURCES.secret, secret));
     },
     app: async (name, { path = ".", repo: repository = "repo", ...spec }, metadata = {}) => {
       const app = {

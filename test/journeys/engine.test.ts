@@ -1,7 +1,7 @@
-import { KUBE } from "../../server/agent/kube/errors.ts";
-import type { KubeObject } from "../../server/agent/kube/object.ts";
-import { RESOURCES } from "../../server/agent/kube/path.ts";
 import { REPO } from "../../server/agent/repo/types.ts";
+import { KUBE } from "../../server/kube/errors.ts";
+import type { KubeObject } from "../../server/kube/object.ts";
+import { RESOURCES } from "../../server/kube/path.ts";
 import { CONFIG_MAP, condition, configMap, DEPLOYMENT, fourObjects, synced, value, type World, world } from "./engine-world.ts";
 
 let w: World;
