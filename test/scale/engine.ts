@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { loadavg } from "node:os";
-import { KubeClient } from "../../server/agent/kube/client.ts";
-import { parseKubeconfig } from "../../server/agent/kube/config.ts";
-import type { KubeObject } from "../../server/agent/kube/object.ts";
-import { RESOURCES, type Resource } from "../../server/agent/kube/path.ts";
-import { parseManifests } from "../../server/agent/repo/yaml.ts";
+import { KubeClient } from "../../server/kube/client.ts";
+import { parseKubeconfig } from "../../server/kube/config.ts";
+import type { KubeObject } from "../../server/kube/object.ts";
+import { RESOURCES, type Resource } from "../../server/kube/path.ts";
+import { parseManifests } from "../../server/kube/yaml.ts";
 import { fourObjects, synced, value, type World, world } from "../journeys/engine-world.ts";
 
 /**
@@ -57,7 +57,7 @@ async function tightLoop(client: KubeClient, names: string[]): Promise<void> {
 async function engine(w: World, client: KubeClient, names: string[]): Promise<void> {
   const left = new Set(names);
   const abort = new AbortController();
-  const { watch } = await import("../../server/agent/kube/watch.ts");
+  const { watch } = await import("../../server/kube/watch.ts");
   await new Promise<void>((resolve) => {
     const look = (object: KubeObject) => {
       if (synced(object as never) && left.delete(object.metadata.name) && left.size === 0) {

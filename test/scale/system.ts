@@ -6,10 +6,10 @@
  *   npm run build && node --import tsx test/scale/system.ts
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { KubeClient } from "../../server/agent/kube/client.ts";
-import { parseKubeconfig } from "../../server/agent/kube/config.ts";
-import type { KubeObject } from "../../server/agent/kube/object.ts";
-import { RESOURCES, type Resource } from "../../server/agent/kube/path.ts";
+import { KubeClient } from "../../server/kube/client.ts";
+import { parseKubeconfig } from "../../server/kube/config.ts";
+import type { KubeObject } from "../../server/kube/object.ts";
+import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 
 process.env.OUTPOST_QUICKSTART = ".journeys-scale";
 const { default: setup, teardown } = await import("../journeys/setup.mjs");
