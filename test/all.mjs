@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { begin, elapsed, palette } from "./progress.mjs";
 import { installPackages, packagesInstalled } from "./setup.mjs";
@@ -18,6 +18,9 @@ const long = args.includes("--long");
 const wanted = args.filter((a) => !a.startsWith("-"));
 const total = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
+/** Files that failed among the others and passed alone: told by name at the end. More than so many are not bad luck. */
+const unsteady = [];
+const MAX_UNSTEADY = 3;
 const rows = [];
 let running;
 
@@ -73,9 +76,28 @@ async function runStage(stage) {
     ...stage.jest.filter((path) => existsSync(join(root, path))).map((path) => `${path}${path.endsWith(".ts") ? "$" : "/"}`),
   ];
   const from = Date.now();
-  const { code, late } = await child(command, log, minutes * 60_000, (line) => step.note(line));
+  const first = await child(command, log, minutes * 60_000, (line) => step.note(line));
+  const counts = stage.run
+    ? { passed: first.code === 0 ? 1 : 0, failed: first.code === 0 ? 0 : 1, skipped: 0 }
+    : jestCounts(result, first.code);
+  let { code, late } = first;
+  const files = stage.jest && !long && !late ? failedFiles(result) : [];
+  if (files.length && unsteady.length + files.length <= MAX_UNSTEADY) {
+    step.note(`again, alone: ${files.join(", ")}`);
+    const left = minutes * 60_000 - (Date.now() - from);
+    const alone = [...command.filter((a) => !stage.jest.includes(a.replace(/[$/]$/, "")) && !a.startsWith("--maxWorkers")), "--runInBand"];
+    const again = await child([...alone, ...files.map((f) => `${f}$`)], join(logs, `${stage.name}.again.log`), left, (line) =>
+      step.note(line),
+    );
+    const second = jestCounts(result, again.code);
+    if (again.code === 0 && second.failed === 0) {
+      unsteady.push(...files.map((file) => ({ file, log: `.test/${stage.name}.log` })));
+      counts.passed += counts.failed;
+      counts.failed = code = 0;
+    }
+    late = again.late;
+  }
   const took = Date.now() - from;
-  const counts = stage.run ? { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 } : jestCounts(result, code);
   add(stage, counts, took);
   const said = stage.run
     ? ""
@@ -103,6 +125,13 @@ function jestCounts(file, code) {
   const r = JSON.parse(readFileSync(file, "utf8"));
   const failed = r.numFailedTests + r.numRuntimeErrorTestSuites;
   return { passed: r.numPassedTests, failed: failed || (code === 0 ? 0 : 1), skipped: r.numPendingTests + r.numTodoTests };
+}
+
+/** The test files that failed, when it was tests that failed and not the runner. */
+function failedFiles(file) {
+  if (!existsSync(file)) return [];
+  const { testResults } = JSON.parse(readFileSync(file, "utf8"));
+  return testResults.filter((r) => r.status === "failed").map((r) => relative(root, r.name));
 }
 
 function add(stage, counts, took) {
@@ -198,6 +227,7 @@ function findSshd() {
 
 function summary() {
   for (const { name, text } of failures) console.log(`\n${c.red("✗")} ${c.bold(name)} (.test/${name}.log)\n${text}`);
+  for (const { file, log } of unsteady) console.log(`\n${c.yellow("!")} failed at first, passed when run again alone: ${file} (${log})`);
   console.log(`\n${"stage".padEnd(12)}${"passed".padStart(8)}${"failed".padStart(8)}${"skipped".padStart(8)}${"time".padStart(14)}`);
   for (const r of rows)
     console.log(
