@@ -13,6 +13,8 @@ export default {
     ],
   },
   testMatch: ["**/*.test.ts"],
+  // Real programs on a machine that does other work too; a test that waits for a condition has a deadline of its own.
+  testTimeout: 30_000,
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/test/journeys/", "/test/faults/", "/test/abuse/", "/test/scale/"],
   modulePathIgnorePatterns: ["/dist/"],
 };
