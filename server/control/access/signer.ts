@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, ran
 import { canonical } from "../../base/canonical.ts";
 import { ed25519Signer, makeEd25519 } from "../../base/ed25519.ts";
 import { Secret } from "../../base/secret.ts";
-import { addServiceKey, readServiceKeys, type ServiceKeyRow } from "../store/servicekeys.ts";
+import { addServiceKey, lockServiceKeys, readServiceKeys, type ServiceKeyRow } from "../store/servicekeys.ts";
 import type { Database, Tx } from "../store/sql.ts";
 import { writing } from "../store/writer.ts";
 
@@ -67,9 +67,12 @@ export interface Hook {
 }
 
 export async function loadSigner(db: Database, account: string): Promise<Signer> {
-  // The key belongs to the service, not to an account. Any account's lock does to keep two replicas from making two.
+  // The key belongs to the service, not to an account.
   const rows = await writing(db, account, async (w) => {
-    if ((await readServiceKeys(w)).length === 0) await addServiceKey(w, makeKey(), 0);
+    if ((await readServiceKeys(w)).length === 0) {
+      await lockServiceKeys(w);
+      if ((await readServiceKeys(w)).length === 0) await addServiceKey(w, makeKey(), 0);
+    }
     return readServiceKeys(w);
   });
   let ring = ringOf(rows);
@@ -79,6 +82,7 @@ export async function loadSigner(db: Database, account: string): Promise<Signer>
     if (read.length > ring.length) ring = ringOf(read);
   };
   const rotate = async (tx: Tx) => {
+    await lockServiceKeys(tx);
     const before = await readServiceKeys(tx);
     const next = makeKey();
     const old = ed25519Signer(new Secret(before.at(-1)!.privateKey));

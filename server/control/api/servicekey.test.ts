@@ -1,6 +1,9 @@
 import { type PostgresServer, startPostgres } from "../../../test/servers/postgres.ts";
 import { ed25519Verify } from "../../base/ed25519.ts";
-import { openStore } from "../store/store.ts";
+import { hashCredential, makeApiKey } from "../access/apikey.ts";
+import { insertKey } from "../store/keys.ts";
+import type { Database } from "../store/sql.ts";
+import { ensureAccount, openStore } from "../store/store.ts";
 import { ask, eventually, startService, type TestService } from "../testing/service.ts";
 import { TestWorker } from "../testing/worker.ts";
 
@@ -74,3 +77,40 @@ test("many at once follow one another, and only the first and the last key keep 
   const kept = await a.db.query("select private_key <> '' as kept from service_keys where account = '' order by number");
   expect(kept.map((row) => row.kept)).toEqual([true, ...successors.slice(1).map(() => false), true]);
 });
+
+/** An administrator of another account. */
+async function adminOf(db: Database, account: string): Promise<string> {
+  const key = makeApiKey(account).reveal();
+  await ensureAccount(db, account);
+  await insertKey(db, { account, org: "", project: "", id: "admin", role: "admin", hash: hashCredential(key) });
+  return key;
+}
+
+test("administrators of several accounts rotate at once: each gets a key of its own, and workers can follow them all", async () => {
+  const embedded = await startService();
+  try {
+    for (const replicas of [[a, b], [embedded]]) {
+      const { db } = replicas[0]!;
+      const keys = await Promise.all(["one", "two", "three", "four"].map((account) => adminOf(db, account)));
+      const before = (await greeting(replicas[0]!)).publicKey;
+      for (let round = 0; round < 2; round++) {
+        const made = await Promise.all(
+          keys.map((key, i) => ask(replicas[i % replicas.length]!.url, "POST", "/v1/servicekey/rotate", { key })),
+        );
+        expect(made.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+        expect(new Set(made.map(({ body }) => body.keyId)).size).toBe(4);
+      }
+      const { successors, publicKey } = await greeting(replicas[0]!);
+      const followed = successors.slice(-8) as { from: string; to: string; signature: string }[];
+      expect([followed[0]!.from, followed.at(-1)!.to]).toEqual([before, publicKey]);
+      for (const [i, { from, to, signature }] of followed.entries()) {
+        if (i > 0) expect(from).toBe(followed[i - 1]!.to);
+        expect(ed25519Verify(from, `outpost/successor/v1\n${to}`, signature)).toBe(true);
+      }
+      const kept = await db.query("select number from service_keys where account = '' and private_key <> '' order by number");
+      expect(kept.map((row) => row.number)).toEqual([0, successors.length]);
+    }
+  } finally {
+    await embedded.stop();
+  }
+}, 120_000);

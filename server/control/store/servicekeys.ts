@@ -1,4 +1,4 @@
-import type { Sql } from "./sql.ts";
+import type { Sql, Tx } from "./sql.ts";
 
 export interface ServiceKeyRow {
   id: string;
@@ -15,7 +15,15 @@ export async function readServiceKeys(sql: Sql): Promise<ServiceKeyRow[]> {
   return rows.map((r) => ({ id: r.id, publicKey: r.public_key, privateKey: r.private_key, statement: r.statement }));
 }
 
-/** Adds the key after `before` others; of two that are added at once after the same, the index refuses one. */
+/**
+ * Keeps others from adding a key until the transaction's end; who waited reads the key that was added meanwhile. An account's lock is not
+ * enough: administrators of two accounts hold one each. It is taken after that and nothing is taken after it, so nobody waits in a circle.
+ */
+export async function lockServiceKeys(tx: Tx): Promise<void> {
+  await tx.query("lock table service_keys in share row exclusive mode");
+}
+
+/** Adds the key after `before` others; without the lock the index refuses one of two that are added at once after the same. */
 export async function addServiceKey(sql: Sql, key: ServiceKeyRow, before: number): Promise<void> {
   await sql.query(
     `insert into service_keys (account, id, public_key, private_key, created_at, number, statement)
