@@ -166,3 +166,26 @@ test("a watch ends by itself at its time", async () => {
   await new Watcher("/v1/watch/agents?timeoutSeconds=1").ended;
   expect(Date.now() - started).toBeLessThan(4_000);
 });
+
+test("a watch shows an object as get and list do, from the first and after a change: a webhook with its address", async () => {
+  await organisation("w9");
+  const spec = { "/v1/webhooks/hook": { provider: "generic" }, "/v1/agents/agent": {}, "/v1/delegates/delegate": {} };
+  for (const [path, given] of Object.entries(spec)) {
+    const collection = path.split("/")[2]!;
+    await put(`${path}?org=w9`, given);
+    const alike = async (seen: Seen) => {
+      const got = (await s.ask("GET", `${path}?org=w9`)).body;
+      const listed = (await s.ask("GET", `/v1/${collection}?org=w9`)).body.items[0];
+      expect(listed).toEqual(got);
+      expect(seen.data).toEqual(got);
+    };
+    const w = new Watcher(`/v1/watch/${collection}?org=w9`, { limit: 3 });
+    await eventually("the watch is open", async () => w.seen.length >= 2);
+    await alike(w.seen[0]!);
+    await put(`${path}?org=w9`, collection === "webhooks" ? { provider: "generic", secretVersion: 2 } : { description: "another" });
+    await eventually("the change is told", async () => w.seen.length >= 3);
+    await alike(w.seen[2]!);
+    if (collection === "webhooks") expect(w.seen.map(({ data }) => data.status?.url).filter(Boolean)).toHaveLength(2);
+    await w.ended;
+  }
+});

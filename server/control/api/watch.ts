@@ -10,6 +10,7 @@ import type { Services } from "./services.ts";
 import { EventStream } from "./stream.ts";
 import type { Call, Reply } from "./typed.ts";
 import { Waiter } from "./waiter.ts";
+import { type Shown, withUrl } from "./webhooks/secret.ts";
 
 // A revoked key is noticed within CHECK; proxies cut what is silent, so BEAT is shorter than any usual limit.
 const CHECK_MS = 3_000;
@@ -69,7 +70,11 @@ async function follow(
         await out.event(
           position,
           event.object ? "put" : "delete",
-          event.object ?? { id: event.id, ...(event.org ? { org: event.org } : {}), ...(event.project ? { project: event.project } : {}) },
+          (event.object && shown(s, call, event.object)) ?? {
+            id: event.id,
+            ...(event.org ? { org: event.org } : {}),
+            ...(event.project ? { project: event.project } : {}),
+          },
         );
         told = position;
         spoken = Date.now();
@@ -90,6 +95,11 @@ async function follow(
   }
 }
 
+/** An object as get and list show it, but for what changes every few seconds. */
+function shown(s: Services, call: Call<"watch">, object: object): object {
+  return call.params.collection === "webhooks" ? withUrl(s, call, object as Shown) : object;
+}
+
 function wanted(call: Call<"watch">, collection: Collection, event: Event): boolean {
   if (call.query.id !== undefined && event.id !== call.query.id) return false;
   const scope: Scope = { account: call.scope.account, org: event.org, project: event.project };
@@ -103,7 +113,7 @@ async function snapshot(s: Services, call: Call<"watch">, collection: Collection
   const { id, inherited = false } = call.query;
   if (id !== undefined && !inherited) {
     const found = await tryFindObject(s.db, collection, call.scope, id);
-    if (found) await out.event(0, "put", view(found));
+    if (found) await out.event(0, "put", shown(s, call, view(found)));
   } else {
     let after: [string, string, string] | undefined;
     for (;;) {
@@ -113,7 +123,7 @@ async function snapshot(s: Services, call: Call<"watch">, collection: Collection
         after,
         filter: id === undefined ? [] : [{ path: ["id"], value: id }],
       });
-      for (const object of page) await out.event(0, "put", view(object));
+      for (const object of page) await out.event(0, "put", shown(s, call, view(object)));
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;
       after = [last.org, last.project, last.id];

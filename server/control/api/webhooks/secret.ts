@@ -27,23 +27,25 @@ export const getWebhookSecret =
 type ReadCall = Pick<Call<"getWebhook">, "scope" | "origin">;
 
 /**
- * The same handler with `status.url` in what it shows. The address depends on where the service is reached, and is made from the uid, so
- * it is added to answers and stored nowhere.
+ * A webhook with `status.url`, as every answer shows it. The address depends on where the service is reached, and is made from the uid, so
+ * it is stored nowhere.
  */
+export function withUrl<O extends Shown>(s: Services, call: ReadCall, hook: O): O {
+  return { ...hook, status: { ...hook.status, url: addressOf(s, { account: call.scope.account, uid: hook.uid }, call.origin) } };
+}
+
+/** The same handler with `status.url` in what it shows. */
 export function withAddress<C, R extends { status: number }>(s: Services, handler: (call: C) => Promise<R>) {
   return async (call: C & ReadCall): Promise<R> => {
     const reply = await handler(call);
     const body = (reply as { body?: { items?: Shown[] } & Partial<Shown> }).body;
     if (!body) return reply;
-    const shown = ({ status, ...hook }: Shown): Shown => ({
-      ...hook,
-      status: { ...status, url: addressOf(s, { account: call.scope.account, uid: hook.uid }, call.origin) },
-    });
+    const shown = (hook: Shown) => withUrl(s, call, hook);
     return { ...reply, body: body.items ? { ...body, items: body.items.map(shown) } : shown(body as Shown) };
   };
 }
 
-interface Shown {
+export interface Shown {
   uid: string;
   status: Record<string, unknown>;
 }
