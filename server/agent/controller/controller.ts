@@ -266,6 +266,7 @@ export class Controller {
   }
 
   #settingsChanged(): void {
+    this.deps.projects.inherit(this.deps.settings.globalProjects);
     for (const app of this.deps.store.all()) {
       const memory = this.deps.memory.get(app.metadata.name);
       // Which kinds are left out was decided when the objects were read.
@@ -282,21 +283,20 @@ export class Controller {
   #projects(): Promise<void> {
     const { projects, store } = this.deps;
     const known = new Map<string, KubeObject>();
-    const changed = (names: ReadonlySet<string>) => {
-      const first = projects.replace([...known.values()]);
-      for (const app of store.all()) if (first || names.has(projectOf(app))) this.#queue.add(app.metadata.name, PRIORITY.spec);
+    const changed = () => {
+      const names = projects.replace([...known.values()]);
+      for (const app of store.all()) if (names === "all" || names.has(projectOf(app))) this.#queue.add(app.metadata.name, PRIORITY.spec);
     };
     return this.#watch(RESOURCES.appProject, undefined, {
       replace: (items) => {
-        const names = new Set([...known.keys(), ...items.map((item) => item.metadata.name)]);
         known.clear();
         for (const item of items) known.set(item.metadata.name, item);
-        changed(names);
+        changed();
       },
       change: (type, object) => {
         if (type === "DELETED") known.delete(object.metadata.name);
         else known.set(object.metadata.name, object);
-        changed(new Set([object.metadata.name]));
+        changed();
       },
       // The others go on meanwhile, and theirs say why they do not.
       failed: (failure) => projects.failed(failure),

@@ -3,6 +3,8 @@ import { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { gvkOf, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
+import type { Labels } from "../../kube/selector.ts";
+import { inherit } from "../project/global.ts";
 import {
   accountFor,
   DEFAULT_PROJECT,
@@ -14,19 +16,34 @@ import {
 } from "../project/project.ts";
 import type { Application } from "./application.ts";
 import type { Destination, Destinations } from "./destination.ts";
+import type { GlobalProject } from "./settings.ts";
 import { ownerOf } from "./tracking.ts";
 
-/** The AppProjects of our namespace. */
+interface Known {
+  text: string;
+  project: Project | string;
+}
+
+/** The AppProjects of our namespace, each with what it inherits. */
 export class Projects {
-  #known = new Map<string, Project | string>();
+  #objects: readonly KubeObject[] = [];
+  #globals: readonly GlobalProject[] = [];
+  #known = new Map<string, Known>();
   #failure: Failure | undefined = again("ProjectsUnknown", "the AppProjects have not been read yet");
 
-  /** True when nothing was known before. */
-  replace(objects: readonly KubeObject[]): boolean {
+  /** Which of them are others now; all, when nothing was known before. */
+  replace(objects: readonly KubeObject[]): ReadonlySet<string> | "all" {
     const first = this.#failure !== undefined;
-    this.#known = new Map(objects.map((object) => [object.metadata.name, readProject(object.metadata.name, object.spec)]));
+    this.#objects = objects;
     this.#failure = undefined;
-    return first;
+    const changed = this.#read();
+    return first ? "all" : changed;
+  }
+
+  /** Which projects others inherit from. */
+  inherit(globals: readonly GlobalProject[]): void {
+    this.#globals = globals;
+    this.#read();
   }
 
   /** They cannot be read: the last known stand. A cluster without the kind has none; else nobody is let through on not knowing. */
@@ -38,11 +55,40 @@ export class Projects {
 
   find(name: string): Outcome<Project> {
     if (this.#failure) return again(this.#failure.reason, `the AppProjects cannot be read: ${this.#failure.message}`);
-    const known = this.#known.get(name);
+    const known = this.#known.get(name)?.project;
     if (typeof known === "string") return stop("ProjectInvalid", `AppProject ${name} permits nothing, because it cannot be read: ${known}`);
     if (known) return done(known);
-    if (name === DEFAULT_PROJECT.name) return done(DEFAULT_PROJECT);
     return stop("ProjectNotFound", `Application referencing project ${name} which does not exist`);
+  }
+
+  #read(): Set<string> {
+    const own = new Map(this.#objects.map(({ metadata: { name }, spec }) => [name, readProject(name, spec)]));
+    const labels = new Map(this.#objects.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+    if (!own.has(DEFAULT_PROJECT.name)) own.set(DEFAULT_PROJECT.name, DEFAULT_PROJECT);
+    const before = this.#known;
+    this.#known = new Map();
+    for (const [name, project] of own) {
+      const whole = this.#whole(project, labels.get(name) ?? {}, own);
+      const text = JSON.stringify(whole);
+      const old = before.get(name);
+      // One that says the same stays the same object: what was found out for it still holds.
+      this.#known.set(name, old?.text === text ? old : { text, project: whole });
+    }
+    return new Set([...before.keys(), ...own.keys()].filter((name) => before.get(name) !== this.#known.get(name)));
+  }
+
+  /** A project with all that it inherits; what a global project says must be known, because it may be a denial. */
+  #whole(project: Project | string, labels: Labels, all: ReadonlyMap<string, Project | string>): Project | string {
+    let whole = project;
+    for (const { projectName, covers } of this.#globals) {
+      if (typeof whole === "string") return whole;
+      // The one itself is not its own.
+      if (projectName === whole.name || !covers(labels)) continue;
+      const global = all.get(projectName);
+      if (typeof global === "string") return `its global project ${projectName} cannot be read: ${global}`;
+      if (global) whole = inherit(whole, global);
+    }
+    return whole;
   }
 }
 

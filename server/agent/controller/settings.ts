@@ -3,6 +3,7 @@ import { matchGlob } from "../../base/glob.ts";
 import { type Customizations, noCustomizations, readCustomizations } from "../../kube/health/custom.ts";
 import { Judge } from "../../kube/health/judge.ts";
 import type { KubeObject } from "../../kube/object.ts";
+import { type LabelSelector, type Labels, labelTest } from "../../kube/selector.ts";
 import type { IgnoreDifference } from "./application.ts";
 
 interface Filter {
@@ -19,7 +20,14 @@ const ALWAYS_EXCLUDED: Filter[] = [
 ];
 // Kinds times clusters: thousands are never seen.
 const MAX_KNOWN = 10_000;
+const MAX_GLOBAL = 100;
 const IGNORE = "resource.customizations.ignoreDifferences.";
+
+/** A project whose lists hold for all projects with such labels too. */
+export interface GlobalProject {
+  projectName: string;
+  covers(labels: Labels): boolean;
+}
 
 /** What `argocd-cm` of our namespace says for all applications; where it cannot be read it says nothing, and `problems` says why. */
 export class Settings {
@@ -34,6 +42,7 @@ export class Settings {
   problems: string[] = [];
   /** Whether the accounts that projects name write; only an explicit no takes them out of force. */
   impersonates = true;
+  globalProjects: GlobalProject[] = [];
   /** Another one for each content. */
   revision = "";
 
@@ -43,7 +52,7 @@ export class Settings {
     const data = (found?.data ?? {}) as Record<string, unknown>;
     const relevant = Object.entries(data).filter(
       (entry): entry is [string, string] =>
-        /^(resource\.(exclusions|inclusions|customizations)|application\.sync\.impersonation)/.test(entry[0]) &&
+        /^(resource\.(exclusions|inclusions|customizations)|application\.sync\.impersonation|globalProjects$)/.test(entry[0]) &&
         typeof entry[1] === "string",
     );
     const revision = JSON.stringify(relevant.sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -54,6 +63,7 @@ export class Settings {
     this.impersonates = data["application.sync.impersonation.enabled"] !== "false";
     this.#exclusions = this.#filters(data, "resource.exclusions");
     this.#inclusions = this.#filters(data, "resource.inclusions");
+    this.globalProjects = this.#globals(data.globalProjects);
     this.rules = [
       ...relevant.filter(([key]) => key.startsWith(IGNORE)).flatMap(([key, text]) => this.#rule(key, key.slice(IGNORE.length), text)),
       ...this.#old(data["resource.customizations"]),
@@ -85,6 +95,23 @@ export class Settings {
       return [];
     }
     return list.map((one) => ({ apiGroups: texts(one?.apiGroups), kinds: texts(one?.kinds), clusters: texts(one?.clusters) }));
+  }
+
+  /** One that cannot be read is left out and named in every application: it may have been there to forbid something. */
+  #globals(text: unknown): GlobalProject[] {
+    const list = this.#yaml("globalProjects", text) ?? [];
+    if (!Array.isArray(list) || list.length > MAX_GLOBAL) {
+      this.problems.push(`argocd-cm: globalProjects is no list of up to ${MAX_GLOBAL}`);
+      return [];
+    }
+    return list.flatMap((one, i) => {
+      const { projectName, labelSelector } = (one ?? {}) as Record<string, unknown>;
+      const covers = isSelector(labelSelector) ? labelTest(labelSelector) : "labelSelector has another shape";
+      if (typeof projectName === "string" && projectName && typeof covers !== "string") return [{ projectName, covers }];
+      const why = typeof covers === "string" ? covers : "it has no projectName";
+      this.problems.push(`argocd-cm: globalProjects[${i}] is left out: ${why}`);
+      return [];
+    });
   }
 
   /** `apps_Deployment`, `Service`, or `all`. */
@@ -139,3 +166,19 @@ function matches({ apiGroups, kinds, clusters }: Filter, group: string, kind: st
 }
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : []);
+
+function isSelector(value: unknown): value is LabelSelector | undefined {
+  if (value === undefined || value === null) return true;
+  if (typeof value !== "object" || Array.isArray(value)) return false;
+  const { matchLabels, matchExpressions } = value as Record<string, unknown>;
+  const isMap = matchLabels === undefined || matchLabels === null || (typeof matchLabels === "object" && !Array.isArray(matchLabels));
+  const isText = (one: unknown) => typeof one === "string";
+  const isTexts = (list: unknown) => list === undefined || list === null || (Array.isArray(list) && list.every(isText));
+  const all = matchExpressions ?? [];
+  return (
+    isMap &&
+    Object.values(matchLabels ?? {}).every(isText) &&
+    Array.isArray(all) &&
+    all.every((one) => typeof one === "object" && one !== null && isText(one.key) && isText(one.operator) && isTexts(one.values))
+  );
+}

@@ -11,6 +11,7 @@ import type { Project } from "../../project/project.ts";
 import type { Rendered, Source } from "../../repo/types.ts";
 import { repositories } from "../reach.ts";
 import { SECRET_TYPE } from "../secrets.ts";
+import { ChartReads, refusedRevision } from "./lookup.ts";
 import type { TaskContext } from "./task.ts";
 
 /** An application as its controller sees it, for the time of one question: with the same rules, of the same objects of our namespace. */
@@ -19,10 +20,12 @@ export interface Glance {
   app: Application;
   destination: Destination;
   project: Project;
+  /** What its charts have read of the cluster. */
+  reads: ChartReads;
 }
 
 export async function withGlance<T>(
-  { ctx, repo }: TaskContext,
+  { ctx, repo, lookup }: TaskContext,
   app: Application,
   work: (glance: Glance) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
@@ -40,16 +43,20 @@ export async function withGlance<T>(
   const settings = new Settings();
   settings.replace(configMaps.value.items);
   const projects = new Projects();
+  projects.inherit(settings.globalProjects);
   if (listed.kind === "done") projects.replace(listed.value.items);
   else projects.failed(listed);
   const abort = new AbortController();
   const destinations = new Destinations({ home: client, settings, namespaces: [], changed: () => undefined, signal: abort.signal });
   try {
     destinations.replace(clusters.value.items);
+    const reads = new ChartReads();
     const deps: Deps = {
       home: client,
       namespace,
       repo,
+      ...(lookup ? { lookup } : {}),
+      readAs: reads.as,
       repositories: known.value,
       projects,
       settings,
@@ -62,7 +69,7 @@ export async function withGlance<T>(
     const placed = await place(deps, app);
     if (placed.kind !== "done") return placed;
     const project = projects.find(projectOf(app));
-    return project.kind === "done" ? await work({ deps, app, destination: placed.value, project: project.value }) : project;
+    return project.kind === "done" ? await work({ deps, app, destination: placed.value, project: project.value, reads }) : project;
   } finally {
     abort.abort();
     await destinations.close();
@@ -71,6 +78,8 @@ export async function withGlance<T>(
 
 /** What Git describes now; a revision that is asked for is that of the first source. */
 export async function desired({ deps, app, destination }: Glance, revision?: string): Promise<Outcome<Rendered>> {
+  const refused = refusedRevision(app, revision);
+  if (refused) return refused;
   const sources: Source[] = sourcesOf(app).map((source, i) => (revision && i === 0 ? { ...source, targetRevision: revision } : source));
   const rendered = await render(deps, app, sources, destination, "normal");
   return rendered.kind === "done" ? done(rendered.value) : rendered;
