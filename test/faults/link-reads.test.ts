@@ -4,7 +4,7 @@ import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { type GitServer, startGit } from "../servers/git.ts";
 import { type Daemon, until } from "../servers/run.ts";
-import { type LinkWorld, linkWorld, must, ok, program } from "./link-world.ts";
+import { asInstalled, grant, type LinkWorld, linkWorld, must, ok } from "./link-world.ts";
 
 // The link as the chart installs it: it reads everything and writes nothing outside its namespace. The controller is a program of its own.
 const kind = (group: string, name: string, plural: string, namespaced = true): Resource => ({
@@ -17,43 +17,14 @@ const kind = (group: string, name: string, plural: string, namespaced = true): R
 const DEPLOYMENT = kind("apps", "Deployment", "deployments");
 const REPLICA_SET = kind("apps", "ReplicaSet", "replicasets");
 const POD = kind("", "Pod", "pods");
-const API = "rbac.authorization.k8s.io/v1";
-const rbac = (name: string) => kind("rbac.authorization.k8s.io", name, `${name.toLowerCase()}s`, !name.startsWith("Cluster"));
-
 let w: LinkWorld;
 let git: GitServer;
 let controller: Daemon;
 let editor: KubeClient;
 
-async function grant(namespace: string | undefined, name: string, subject: object, rules: object[]): Promise<void> {
-  const role = namespace ? "Role" : "ClusterRole";
-  const metadata = { name, ...(namespace ? { namespace } : {}) };
-  must(await w.kube.create(rbac(role), { apiVersion: API, kind: role, metadata, rules } as KubeObject));
-  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: role, name };
-  must(
-    await w.kube.create(rbac(`${role}Binding`), {
-      apiVersion: API,
-      kind: `${role}Binding`,
-      metadata,
-      roleRef,
-      subjects: [subject],
-    } as KubeObject),
-  );
-}
-
 beforeAll(async () => {
   [w, git] = await Promise.all([linkWorld(["agent"]), startGit()]);
-  const everything = ["get", "list", "watch", "create", "update", "patch", "delete"];
-  const limited = { kind: "User", name: "limited", apiGroup: "rbac.authorization.k8s.io" };
-  await grant(w.namespace, "agent", limited, [
-    { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: everything },
-    { apiGroups: ["argoproj.io"], resources: ["*"], verbs: everything },
-    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: everything },
-  ]);
-  await grant(undefined, "agent-read", limited, [{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] }]);
-  await w.agent.stop();
-  w.startAgent({ KUBECONFIG: w.cluster.kubeconfigFor("limited") });
-  controller = program(["controller"], { KUBECONFIG: w.cluster.kubeconfig, POD_NAMESPACE: w.namespace, OUTPOST_LEADER_ELECTION: "false" });
+  controller = await asInstalled(w);
   editor = new KubeClient(w.kube.config, { fieldManager: "kubectl-edit" });
   must(await w.kube.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } }));
   await git.createRepository("shop");
@@ -294,7 +265,7 @@ test("what the project keeps from a sync, and what its account may not do, it ke
   });
   expect(forbidden).toMatchObject({ code: "agent_refused", detail: expect.stringContaining("cannot patch resource") });
   const account = { kind: "ServiceAccount", name: "deployer", namespace: "shop" };
-  await grant("shop", "deployer", account, [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
+  await grant(w.kube, "shop", "deployer", account, [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
   await until("what it may do now", async () => (await act(deployment, "restart")).response.ok);
   must(await project({}));
 }, 60_000);

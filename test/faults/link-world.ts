@@ -27,12 +27,15 @@ export interface Service {
   port: number;
   api: OutpostClient;
   process: Daemon;
+  /** Its store. */
+  folder: string;
+  apiKey: string;
   kill(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function startService(): Promise<Service> {
+export async function startService(more: NodeJS.ProcessEnv = {}): Promise<Service> {
   const dir = mkdtempSync(join(tmpdir(), "outpost-service-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -43,6 +46,7 @@ export async function startService(): Promise<Service> {
       OUTPOST_LISTEN: `127.0.0.1:${port}`,
       OUTPOST_DATA: dir,
       OUTPOST_LOG_LEVEL: "warn",
+      ...more,
     };
     const started = daemon(process.execPath, [join(root, "dist/outpost.mjs"), "server"], { env });
     await ready("the service", started, async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true, 60_000);
@@ -51,6 +55,8 @@ export async function startService(): Promise<Service> {
   const service: Service = {
     url,
     port,
+    folder: dir,
+    apiKey: "",
     process: await spawn(),
     api: createOutpostClient({ endpoint: url }),
     kill: () => service.process.stop("SIGKILL"),
@@ -63,7 +69,7 @@ export async function startService(): Promise<Service> {
     },
   };
   const apiKey = readFileSync(join(dir, "admin-key"), "utf8").trim();
-  service.api = createOutpostClient({ endpoint: url, apiKey });
+  Object.assign(service, { apiKey, api: createOutpostClient({ endpoint: url, apiKey }) });
   return service;
 }
 
@@ -166,6 +172,48 @@ export async function linkWorld(args: string[] = ["agent"]): Promise<LinkWorld> 
     throw new Error(`${error.message}; the agent said:\n${said}`);
   });
   return w;
+}
+
+const RBAC = "rbac.authorization.k8s.io";
+const rbac = (kind: string): Resource => ({
+  group: RBAC,
+  version: "v1",
+  kind,
+  plural: `${kind.toLowerCase()}s`,
+  namespaced: !kind.startsWith("Cluster"),
+});
+
+/** Gives rights in a namespace, or in the whole cluster. */
+export async function grant(
+  kube: KubeClient,
+  namespace: string | undefined,
+  name: string,
+  subject: object,
+  rules: object[],
+): Promise<void> {
+  const role = namespace ? "Role" : "ClusterRole";
+  const [apiVersion, metadata] = [`${RBAC}/v1`, { name, ...(namespace ? { namespace } : {}) }];
+  must(await kube.create(rbac(role), { apiVersion, kind: role, metadata, rules } as KubeObject));
+  const binding = { apiVersion, kind: `${role}Binding`, metadata, roleRef: { apiGroup: RBAC, kind: role, name }, subjects: [subject] };
+  must(await kube.create(rbac(`${role}Binding`), binding as KubeObject));
+}
+
+/** The agent as the chart installs it: it reads everything and writes nothing outside its namespace; the controller is a program of its own. */
+export async function asInstalled(w: LinkWorld): Promise<Daemon> {
+  const everything = ["get", "list", "watch", "create", "update", "patch", "delete"];
+  const limited = { kind: "User", name: "limited", apiGroup: RBAC };
+  await grant(w.kube, w.namespace, "agent", limited, [
+    { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: everything },
+    { apiGroups: ["argoproj.io"], resources: ["*"], verbs: everything },
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: everything },
+  ]);
+  await grant(w.kube, undefined, "agent-read", limited, [
+    { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] },
+    { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews", "localsubjectaccessreviews"], verbs: ["create"] },
+  ]);
+  await w.agent.stop();
+  w.startAgent({ KUBECONFIG: w.cluster.kubeconfigFor("limited") });
+  return program(["controller"], { KUBECONFIG: w.cluster.kubeconfig, POD_NAMESPACE: w.namespace, OUTPOST_LEADER_ELECTION: "false" });
 }
 
 /** What an operation answered, or an error with its problem. */

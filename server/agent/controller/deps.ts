@@ -4,7 +4,7 @@ import type { KubeObject } from "../../kube/object.ts";
 import type { RepoDoor, SourceType } from "../repo/types.ts";
 import { Verdicts } from "./compare.ts";
 import type { Destinations } from "./destination.ts";
-import type { LookupDoor } from "./lookup.ts";
+import type { LookupDoor, ReadAs } from "./lookup.ts";
 import type { Normalised } from "./normalise.ts";
 import type { Projects } from "./projects.ts";
 import type { Repositories } from "./repositories.ts";
@@ -18,6 +18,8 @@ export interface Deps {
   repo: RepoDoor;
   /** Renders charts that look things up; without it there is nobody to. */
   lookup?: LookupDoor;
+  /** How charts read as an account, where the program may not simply act as one. */
+  readAs?: ReadAs;
   repositories: Repositories;
   projects: Projects;
   settings: Settings;

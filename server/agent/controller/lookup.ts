@@ -6,7 +6,7 @@ import { type Application, META } from "./application.ts";
 import type { Deps } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { actingAs, projectOf } from "./projects.ts";
-import { openReader } from "./reader.ts";
+import { type Eyes, openReader } from "./reader.ts";
 
 export const LOOKUP = { invalid: "HelmLookupInvalid", refused: "HelmLookupNotPermitted", unavailable: "HelmLookupUnavailable" } as const;
 
@@ -16,6 +16,9 @@ const MAX_VERSIONS = 5_000;
 
 /** Renders charts that may look things up in the cluster; the repo server, which knows no cluster, is not asked. */
 export type LookupDoor = () => Promise<Pick<RepoService, "renderReading">>;
+
+/** How a cluster is read as an account. */
+export type ReadAs = (destination: Destination, account: string) => Eyes;
 
 /** Whether the application's charts may see the cluster: the annotation names the account as which they read. */
 export const looksUp = (app: Application): boolean => app.metadata.annotations?.[META.helmLookup] !== undefined;
@@ -31,7 +34,7 @@ export async function versionsOf({ client }: Destination): Promise<string[]> {
 }
 
 /** The account as which an application's charts read; the annotation says `name`, of the destination's namespace, or `namespace:name`. */
-export function accountOf(deps: Pick<Deps, "projects">, app: Application, { server, name }: Destination): Outcome<string> {
+export function accountOf(deps: Pick<Deps, "projects">, app: Application, { server, name, writer }: Destination): Outcome<string> {
   const given = app.metadata.annotations?.[META.helmLookup] ?? "";
   const match = ACCOUNT.exec(given);
   if (!match) return stop(LOOKUP.invalid, `${META.helmLookup} must be an account's name or namespace:name`);
@@ -46,7 +49,12 @@ export function accountOf(deps: Pick<Deps, "projects">, app: Application, { serv
     if (refused)
       return stop(LOOKUP.refused, `${META.helmLookup} names an account of namespace ${namespace}, to which the project does not deploy`);
   }
-  return done(`system:serviceaccount:${namespace}:${match[3]}`);
+  const user = `system:serviceaccount:${namespace}:${match[3]}`;
+  // Where the project writes as one account, its charts read as that one and no other.
+  const acting = writer.config.impersonate;
+  return acting && acting !== user
+    ? stop(LOOKUP.refused, `${META.helmLookup} names another account than the project's, ${acting}`)
+    : done(user);
 }
 
 /** Renders with the cluster at hand: read as the account, through a reader that lives as long as the rendering. */
@@ -61,7 +69,7 @@ export async function renderReading(
   const account = accountOf(deps, app, destination);
   if (account.kind !== "done") return account;
   const door = await deps.lookup();
-  const reader = await openReader(actingAs(destination, account.value));
+  const reader = await openReader((deps.readAs ?? actingAs)(destination, account.value));
   try {
     const rendered = await door.renderReading(request, reader);
     const kept: Failure | undefined = reader.failure();

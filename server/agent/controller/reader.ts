@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
-import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 
 // One rendering; a chart that asks more is no chart that looks something up.
@@ -21,6 +20,11 @@ const CODES: Record<string, number> = {
   [KUBE.rateLimited]: 429,
 };
 
+/** Who may read what a rendering reads: a client of the cluster, or one that judges each request first. */
+export interface Eyes {
+  json(method: "GET", path: string, ask: { deadlineMs: number }): Promise<Outcome<unknown>>;
+}
+
 /** An address of this machine at which a cluster can be read, by nobody who was not given it. */
 export interface Reader {
   /** Holds a secret in its path: clients of Kubernetes send a token to a server with TLS alone. */
@@ -34,7 +38,7 @@ export interface Reader {
  * Lets one rendering read what the client's user may read: objects, lists and which kinds there are, by GET alone, for as long as the
  * rendering lasts. Behind it nothing knows a credential of the cluster.
  */
-export async function openReader(client: KubeClient): Promise<Reader> {
+export async function openReader(client: Eyes): Promise<Reader> {
   const door = `/${randomBytes(32).toString("hex")}`;
   const state: { requests: number; bytes: number; failure?: Failure } = { requests: 0, bytes: 0 };
   const server = createServer((request, response) => {
@@ -56,7 +60,7 @@ export async function openReader(client: KubeClient): Promise<Reader> {
 }
 
 async function pass(
-  client: KubeClient,
+  client: Eyes,
   request: IncomingMessage,
   target: string,
   response: ServerResponse,
@@ -68,7 +72,7 @@ async function pass(
   const path = readable(target);
   if (path === undefined) return refuse(response, 403, "only objects, lists and kinds are passed on");
   if (++state.requests > MAX_REQUESTS) return refuse(response, 429, `a rendering may ask ${MAX_REQUESTS} times`);
-  const answer: Outcome<unknown> = await client.json("GET", path, { deadlineMs: DEADLINE_MS });
+  const answer = await client.json("GET", path, { deadlineMs: DEADLINE_MS });
   if (answer.kind !== "done") {
     const code = CODES[answer.reason] ?? 503;
     // That there is no such object is an answer.

@@ -42,6 +42,13 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     ? undefined
     : await localRepo(inPod && !env.OUTPOST_WORK ? { ...env, OUTPOST_WORK: "/var/lib/outpost/mirrors" } : env);
   const repo = remote ?? local!.door;
+  // A repo server elsewhere must not see a cluster: charts that look things up are rendered here, if somebody asks for one.
+  let beside: ReturnType<typeof localRepo> | undefined;
+  const lookup = async () => {
+    if (local) return local.door;
+    beside ??= localRepo(env);
+    return (await beside).door;
+  };
   let engine: Engine | undefined;
   let parts: Parameters<NonNullable<Parameters<typeof serve>[0]["started"]>>[0] | undefined;
 
@@ -77,6 +84,7 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
       client,
       namespace,
       repo,
+      lookup,
       version: packageJson.version,
       log,
       signal: leading,
@@ -104,6 +112,7 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     await probes?.stop();
     await remote?.close();
     await local?.close();
+    await (await beside)?.close();
     await client.close();
   }
   return undefined;

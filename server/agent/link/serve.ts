@@ -8,6 +8,7 @@ import { type Link, startLink } from "../../link/link.ts";
 import type { Log } from "../../link/log.ts";
 import { sendResult } from "../../link/result.ts";
 import { Backoff, pause } from "../../link/retry.ts";
+import type { LookupDoor } from "../controller/lookup.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import { putApplication, removeApplication } from "./application.ts";
 import { putCluster } from "./cluster.ts";
@@ -30,6 +31,8 @@ export interface ServeOptions {
   client: KubeClient;
   namespace: string;
   repo: RepoDoor;
+  /** Renders charts that look things up. */
+  lookup?: LookupDoor;
   version: string;
   log: Log;
   signal: AbortSignal;
@@ -100,7 +103,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       free: () => Math.max(0, QUESTIONS - leases.size),
       task: (task) => {
         if (!leases.take(task)) return false;
-        void runRead({ ctx, repo, providers }, task, link.session, leases, signal);
+        void runRead({ ctx, repo, lookup: options.lookup, providers }, task, link.session, leases, signal);
         return true;
       },
       // A question has no process to end: it is only no longer waited for.

@@ -69,7 +69,7 @@ class Look {
   async target(target: Target): Promise<Outcome<Item | undefined>> {
     const { app, destination } = this.#glance;
     const { client, settings } = destination;
-    const wish = () => toYaml(masked(target.object, this.#salt));
+    const wish = () => this.#yaml(target.object);
     // A sync is refused it, and says so: it changes nothing.
     if (destination.refuse?.(target.object, target.resource)) return done(undefined);
     if (!target.resource) return done(entry(target.object, "create", { desired: wish() }));
@@ -120,12 +120,15 @@ class Look {
       hookOf(object) ||
       object.metadata.ownerReferences?.some(({ controller }) => controller) ||
       csv(object.metadata.annotations?.[META.compareOptions]).includes("IgnoreExtraneous");
-    return done(kept ? undefined : entry(object, "delete", { live: toYaml(masked(object, this.#salt)) }));
+    return done(kept ? undefined : entry(object, "delete", { live: this.#yaml(object) }));
   }
 
   #update(of: KubeObject, live: KubeObject, next: KubeObject, fields: readonly object[]): Item {
-    const yaml = (object: KubeObject) => toYaml(masked(object, this.#salt));
-    return entry(of, "update", { desired: yaml(next), live: yaml(live) }, fields);
+    return entry(of, "update", { desired: this.#yaml(next), live: this.#yaml(live) }, fields);
+  }
+
+  #yaml(object: KubeObject): string {
+    return toYaml(this.#glance.reads.hide(masked(object, this.#salt)));
   }
 }
 

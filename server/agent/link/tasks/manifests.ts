@@ -17,7 +17,7 @@ export const applicationManifests: Read = async (tc, task) => {
     const rendered = await desired(glance, typeof revision === "string" ? revision : undefined);
     if (rendered.kind !== "done") return rendered;
     const salt = randomBytes(16).toString("hex");
-    const manifests = (rendered.value.objects ?? []).map((object) => masked(object, salt));
+    const manifests = (rendered.value.objects ?? []).map((object) => glance.reads.hide(masked(object, salt)));
     if (JSON.stringify(manifests).length > MAX_TEXT)
       return stop("AnswerTooLarge", "the manifests have more than 4 MB; render them with the repository at hand: outpost admin render");
     const { revisions, sourceType } = rendered.value;

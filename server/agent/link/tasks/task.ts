@@ -3,6 +3,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../../kube/path.ts";
 import type { WorkerTask } from "../../../link/exchange.ts";
 import { APPLICATION_SET } from "../../appset/reconcile.ts";
+import type { LookupDoor } from "../../controller/lookup.ts";
 import type { RepoDoor } from "../../repo/types.ts";
 import type { Context } from "../context.ts";
 import { type Collection, marksOf, nameOf } from "../names.ts";
@@ -11,6 +12,8 @@ import { type Collection, marksOf, nameOf } from "../names.ts";
 export interface TaskContext {
   ctx: Context;
   repo: RepoDoor;
+  /** Renders charts that look things up. */
+  lookup?: LookupDoor | undefined;
   /** The only hosts that generators of sets may ask; nothing allows all. */
   providers?: readonly string[] | undefined;
 }
