@@ -1,6 +1,6 @@
 // One configuration for every room. ESM throughout, so NODE_OPTIONS=--experimental-vm-modules is required (see the "unit" script).
 export default {
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/test/patient.mjs",
   extensionsToTreatAsEsm: [".ts"],
   moduleFileExtensions: ["ts", "mjs", "js", "cjs", "json", "node"],
   transform: {
@@ -13,8 +13,6 @@ export default {
     ],
   },
   testMatch: ["**/*.test.ts"],
-  // Real programs on a machine that does other work too; a test that waits for a condition has a deadline of its own.
-  testTimeout: 30_000,
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/test/journeys/", "/test/faults/", "/test/abuse/", "/test/scale/"],
   modulePathIgnorePatterns: ["/dist/"],
 };

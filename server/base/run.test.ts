@@ -1,6 +1,7 @@
+import { within } from "../../test/within.ts";
 import { RUN_REASONS, type RunOptions, run } from "./run.ts";
 
-const base: Omit<RunOptions, "args"> = { cwd: "/", deadlineMs: 5_000, maxBytes: 10_000, env: { PATH: "/usr/bin:/bin" } };
+const base: Omit<RunOptions, "args"> = { cwd: "/", deadlineMs: 60_000, maxBytes: 10_000, env: { PATH: "/usr/bin:/bin" } };
 const sh = (script: string, more: Partial<RunOptions> = {}) => run("/bin/sh", { ...base, ...more, args: ["-c", script] });
 
 test("gives the exit code, both outputs and passes the input", async () => {
@@ -18,7 +19,7 @@ test("kills the whole group at the deadline", async () => {
   const started = Date.now();
   const got = await sh("trap '' TERM; (sleep 30) & sleep 30", { deadlineMs: 100 });
   expect(got).toMatchObject({ kind: "again", reason: RUN_REASONS.deadline });
-  expect(Date.now() - started).toBeLessThan(4_000);
+  expect(Date.now() - started).toBeLessThan(within(4_000));
 });
 test("ends a child that writes too much", async () => {
   expect(await sh("yes", { maxBytes: 1_000 })).toMatchObject({ kind: "stop", reason: RUN_REASONS.output });
@@ -26,7 +27,7 @@ test("ends a child that writes too much", async () => {
 test("does not wait for what a child left behind", async () => {
   const started = Date.now();
   expect(await sh("sleep 30 & echo done")).toMatchObject({ kind: "done", value: { code: 0 } });
-  expect(Date.now() - started).toBeLessThan(4_000);
+  expect(Date.now() - started).toBeLessThan(within(4_000));
 });
 test("says when the tool is missing", async () => {
   expect(await run("/nowhere/tool", { ...base, args: [] })).toMatchObject({

@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { jest } from "@jest/globals";
+import { within } from "../../test/within.ts";
 import { startService, type TestService } from "../control/testing/service.ts";
 import { createTask, getTask, type LocalDelegate, makeDelegate, startDelegate, waitTask } from "./testing/delegate.ts";
 import { temporaryFolder, until } from "./testing/temporary.ts";
@@ -39,7 +40,7 @@ test("a revoked token ends what runs within 5 s, takes nothing new, says so, and
   expect((await service.ask("DELETE", `/v1/delegates/one/tokens/${tokenId}`)).status).toBe(204);
   const queued = await createTask(service, { params: { script: "true" }, selectors: ["one"] });
   await until("the end of its process", () => findMarked(mark).length === 0);
-  expect(Date.now() - from).toBeLessThan(5_000);
+  expect(Date.now() - from).toBeLessThan(within(5_000));
   const line = await until("the reason", () => said.find((text) => text.includes("TokenRevoked")));
   expect(line).toMatch(/was revoked: create a new one.*without a restart/);
   expect((await getTask(service, queued)).state).toBe("Queued");

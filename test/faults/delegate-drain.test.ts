@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { run, until } from "../servers/run.ts";
+import { within } from "../within.ts";
 import { type DelegateWorld, delegateWorld } from "./delegate-world.ts";
 import { ok } from "./link-world.ts";
 
@@ -55,7 +56,7 @@ scenario("when the grace is over the rest is ended: what may be repeated is done
   const from = Date.now();
   leaving.child.kill("SIGTERM");
   await until("its end", () => leaving.ended(), 15_000);
-  expect(Date.now() - from).toBeLessThan(12_000);
+  expect(Date.now() - from).toBeLessThan(within(12_000));
   expect((await w.ended(ids, 60_000)).map(({ state }) => state)).toEqual(["Succeeded", "Unknown"]);
   expect(ledger.lines()).toEqual(["begun", "begun", "begun", "done"]);
 });
@@ -96,7 +97,7 @@ scenario("a task that no delegate takes is explained within 10 s, with one reaso
     },
     10_000,
   );
-  expect(Date.now() - from).toBeLessThan(10_000);
+  expect(Date.now() - from).toBeLessThan(within(10_000));
   expect(Object.fromEntries(explanation.map(({ worker, reason }) => [worker.split("/")[0], reason.split(":")[0]]))).toEqual({
     gone: "Disconnected",
     elsewhere: "OutOfScope",

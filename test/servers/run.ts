@@ -11,7 +11,7 @@ export interface RunOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
   input?: string | Uint8Array;
-  /** A child that takes longer is killed and the call fails; default one minute. */
+  /** A child that takes longer is killed and the call fails; default three minutes. */
   deadlineMs?: number;
 }
 
@@ -21,7 +21,7 @@ export function run(file: string, args: string[], options: RunOptions = {}): Pro
     const child = execFile(
       file,
       args,
-      { cwd: options.cwd, env: options.env, timeout: options.deadlineMs ?? 60_000, killSignal: "SIGKILL", maxBuffer: 64 << 20 },
+      { cwd: options.cwd, env: options.env, timeout: options.deadlineMs ?? 180_000, killSignal: "SIGKILL", maxBuffer: 64 << 20 },
       (error, stdout, stderr) => {
         if (error) reject(new Error(`${file} ${args.join(" ")}: ${(stderr || stdout || error.message).trim()}`, { cause: error }));
         else resolve({ stdout, stderr });
@@ -37,7 +37,7 @@ export function run(file: string, args: string[], options: RunOptions = {}): Pro
 export async function until<T>(
   what: string,
   check: () => Promise<T | undefined | false> | T | undefined | false,
-  deadlineMs = 10_000,
+  deadlineMs = 60_000,
 ): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (let pause = 5; ; pause = Math.min(pause * 2, 100)) {
@@ -121,7 +121,7 @@ export function daemon(file: string, args: string[], options: DaemonOptions = {}
 }
 
 /** Waits until a daemon answers; if it ends first, or the deadline passes, the error carries what it said. */
-export async function ready(name: string, server: Daemon, check: () => Promise<boolean>, deadlineMs = 15_000): Promise<void> {
+export async function ready(name: string, server: Daemon, check: () => Promise<boolean>, deadlineMs = 90_000): Promise<void> {
   const problem = (why: string) => new Error(`${name} ${why}; it said:\n${server.said()}`);
   await until(
     name,

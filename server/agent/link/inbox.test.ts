@@ -30,7 +30,7 @@ function start(handle: (object: WorkerObject, n: number) => Outcome<undefined> |
   return { inbox, reports, calls };
 }
 const until = async (what: () => boolean) => {
-  const end = Date.now() + 4_000;
+  const end = Date.now() + 30_000;
   while (!what()) {
     if (Date.now() > end) throw new Error(`not in time: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,3 +1,4 @@
+import { within } from "../../../test/within.ts";
 import { findInIndex } from "./chart-index.ts";
 
 const yaml = `apiVersion: v1
@@ -57,5 +58,5 @@ test("an index of 20 MB is read in less than a second", () => {
   const index = Buffer.from(`apiVersion: v1\nentries:\n${other.join("")}  web:\n  - {version: 1.0.0, urls: [u]}\n`);
   const began = performance.now();
   expect(findInIndex(index, "web", "1.0.0")).toMatchObject({ kind: "done" });
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(performance.now() - began).toBeLessThan(within(1_000));
 });

@@ -61,7 +61,7 @@ async function call(operation: OperationId, scope: string, key: string | undefin
   // If-Match keeps a write that is let through from doing anything.
   const headers: Record<string, string> = row.method === "PUT" ? { "if-match": '"0"' } : {};
   if (operation === "putTaskArtifact") headers["content-type"] = "application/octet-stream";
-  const abort = WATCHES.has(operation) ? AbortSignal.timeout(3_000) : undefined;
+  const abort = WATCHES.has(operation) ? AbortSignal.timeout(60_000) : undefined;
   return s.ask(row.method, `${path}${query && `?${query}`}`, {
     key,
     headers,

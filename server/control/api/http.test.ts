@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => s?.stop());
 
 /** Sends bytes as they are and gives everything that comes back. */
-function raw(text: string | Buffer, deadlineMs = 5_000): Promise<string> {
+function raw(text: string | Buffer, deadlineMs = 60_000): Promise<string> {
   const { port, hostname } = new URL(s.url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);

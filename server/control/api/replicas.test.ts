@@ -1,4 +1,5 @@
 import { type PostgresServer, startPostgres } from "../../../test/servers/postgres.ts";
+import { within } from "../../../test/within.ts";
 import { openStore } from "../store/store.ts";
 import { delegatesOf } from "../testing/delegates.ts";
 import { ask, eventually, startService, type TestService } from "../testing/service.ts";
@@ -20,21 +21,26 @@ const onA = delegatesOf(() => a);
 const task = async (id: string) => (await ask(b.url, "GET", `/v1/tasks/${id}`, { key: a.admin })).body;
 
 test("a task that one replica queues is started by a worker of the other, and its end is seen on both at once", async () => {
-  const worker = await onA.replica("far", { url: b.url });
-  const waits: number[] = [];
-  for (let i = 0; i < 20; i++) {
-    const poll = worker.exchange({ wait: 10, free: 1 });
-    await eventually("the worker waits", async () => b.running.services.desks.of("default").size === 1);
-    const from = performance.now();
-    const { id } = await onA.create();
-    const { tasks } = await poll;
-    waits.push(performance.now() - from);
-    expect(tasks.map((t) => t.task)).toEqual([id]);
-    await onA.end(worker, tasks[0]!);
-    expect([(await onA.task(id)).state, (await task(id)).state]).toEqual(["Succeeded", "Succeeded"]);
-  }
-  // Without the wake-up between replicas it would be the second until the next look.
-  expect(waits.sort((x, y) => x - y)[10]).toBeLessThan(500);
+  const [near, far] = [await onA.replica("near"), await onA.replica("far", { url: b.url })];
+  /** How long a task waits in the middle of 20, queued at `a` for a worker that waits at `at`. */
+  const wait = async (worker: typeof far, at: TestService, selectors: string[]) => {
+    const waits: number[] = [];
+    for (let i = 0; i < 20; i++) {
+      const poll = worker.exchange({ wait: 20, free: 1 });
+      await eventually("the worker waits", async () => at.running.services.desks.of("default").size === 1);
+      const from = performance.now();
+      const { id } = await onA.create({ selectors });
+      const { tasks } = await poll;
+      waits.push(performance.now() - from);
+      expect(tasks.map((t) => t.task)).toEqual([id]);
+      await onA.end(worker, tasks[0]!);
+      expect([(await onA.task(id)).state, (await task(id)).state]).toEqual(["Succeeded", "Succeeded"]);
+    }
+    return waits.sort((x, y) => x - y)[10]!;
+  };
+  const beside = await wait(near, a, ["near"]);
+  // Without the wake-up between replicas it would be the second until the next look; a busy machine takes long on one replica too.
+  expect(await wait(far, b, ["far"])).toBeLessThan(Math.max(500, 3 * beside));
 }, 60_000);
 
 test("tasks are shared by the workers of both replicas, each task is given to one, and a cancel reaches a worker elsewhere", async () => {
@@ -110,5 +116,5 @@ test("a watcher on one replica hears of tasks that the other one serves, and its
   expect((await a.ask("DELETE", "/v1/apikeys/watcher")).status).toBe(204);
   const from = performance.now();
   await reading;
-  expect(performance.now() - from).toBeLessThan(5_000);
+  expect(performance.now() - from).toBeLessThan(within(5_000));
 }, 60_000);

@@ -1,3 +1,4 @@
+import { within } from "../../../test/within.ts";
 import { delegatesOf } from "../testing/delegates.ts";
 import { eventually, startService, type TestService } from "../testing/service.ts";
 
@@ -91,9 +92,9 @@ test("within 10 s a task that nobody takes says why, with one reason for each wo
   const away = await replica("away", { spec: { tags: ["x"] } });
   await s.db.query("update workers set connected = false where worker = $1", [away.worker]);
   const from = Date.now();
-  const { id } = await create({ selectors: ["x"], queueTimeoutSeconds: 2 });
+  const { id } = await create({ selectors: ["x"], queueTimeoutSeconds: 300 });
   const seen = await task(id);
-  expect(Date.now() - from).toBeLessThan(10_000);
+  expect(Date.now() - from).toBeLessThan(within(10_000));
   const reasons = Object.fromEntries(seen.explanation!.map((e) => [e.worker.split("/")[0], e.reason.split(":")[0]]));
   expect(reasons).toMatchObject({
     busy: "Full",
@@ -104,10 +105,13 @@ test("within 10 s a task that nobody takes says why, with one reason for each wo
     away: "Disconnected",
   });
   expect(seen.message).toMatch(/^(None of \d+ workers can|The only worker cannot) take it: /);
-  const ended = await eventually("it ends", async () => ((await task(id)).state === "TimedOut" ? task(id) : undefined), 20_000);
+  await s.db.query("update tasks set created_at = created_at - interval '301 s', queued_at = queued_at - interval '301 s' where id = $1", [
+    id,
+  ]);
+  const ended = await eventually("it ends", async () => ((await task(id)).state === "TimedOut" ? task(id) : undefined));
   expect([ended.reason, ended.message]).toEqual([
     "NoWorkerInTime",
-    expect.stringMatching(/within 2 s\. (None of \d+ workers|The only worker)/),
+    expect.stringMatching(/within 300 s\. (None of \d+ workers|The only worker)/),
   ]);
   await end(busy, held);
 }, 60_000);
@@ -167,7 +171,7 @@ describe("tokens of a delegate", () => {
     const from = performance.now();
     expect((await s.ask("DELETE", `/v1/delegates/cut/tokens/${id}`)).status).toBe(204);
     expect(await poll).toMatch(/session_expired/);
-    expect(performance.now() - from).toBeLessThan(5_000);
+    expect(performance.now() - from).toBeLessThan(within(5_000));
     expect((await w.call("heartbeat", { leases: [] })).status).toBe(401);
     expect((await w.tryOpen()).body.code).toBe("worker_revoked");
     await create({ selectors: ["cut"] });
@@ -183,14 +187,11 @@ describe("tokens of a delegate", () => {
     expect(next.status).toBe(201);
     await replica("turn", { token: old.token });
     await replica("turn", { token: next.body.token });
-    await eventually(
-      "the old one ends",
-      () =>
-        replica("turn", { token: old.token }).then(
-          () => false,
-          () => true,
-        ),
-      10_000,
+    await eventually("the old one ends", () =>
+      replica("turn", { token: old.token }).then(
+        () => false,
+        () => true,
+      ),
     );
     expect((await early.call("heartbeat", { leases: [] })).status).toBe(200);
     expect((await s.ask("POST", `/v1/delegates/turn/tokens/${old.id}/rotate`, { body: {} })).body.code).toBe("conflict");

@@ -1,3 +1,4 @@
+import { within } from "../../../test/within.ts";
 import { delegatesOf, type Leased } from "../testing/delegates.ts";
 import { eventually, startService, type TestService } from "../testing/service.ts";
 import type { TestWorker } from "../testing/worker.ts";
@@ -73,7 +74,7 @@ test("a token is dead within 5 s after its lease's time ran out, though nobody h
   const leased = await running("");
   expect((await file(leased, leased.token, "")).status).toBe(200);
   await s.db.query("update tasks set lease_expires_at = now() + interval '1 second' where id = $1", [leased.task]);
-  await eventually("the token is refused", async () => (await file(leased, leased.token, "")).status === 401, 5_000);
+  await eventually("the token is refused", async () => (await file(leased, leased.token, "")).status === 401, within(5_000));
 });
 
 test("what a task does stands in the audit trail under its name", async () => {

@@ -1,3 +1,4 @@
+import { within } from "../../../test/within.ts";
 import { eventually, startService, type TestService } from "../testing/service.ts";
 
 let s: TestService;
@@ -108,10 +109,10 @@ test("cut at any place and resumed, a watcher sees every change once and in orde
   const state = new Map(first.seen.filter((e) => e.event === "put").map((e) => [e.data.id, e.data]));
   const versions: number[] = [];
   let since = from;
-  const ends = Date.now() + 30_000;
+  const ends = Date.now() + 120_000;
   for (let cuts = 0; Date.now() < ends; cuts++) {
     const w = new Watcher("/v1/watch/agents?org=w3", { since, limit: 1 + (cuts % 5) });
-    await Promise.race([w.ended, new Promise((resolve) => setTimeout(resolve, 700))]);
+    await Promise.race([w.ended, new Promise((resolve) => setTimeout(resolve, 3_000))]);
     await w.cut();
     for (const e of w.seen) {
       if (e.event === "put") {
@@ -158,13 +159,13 @@ test("an open watch ends within 5 s when its key is revoked", async () => {
   await s.ask("DELETE", "/v1/apikeys/k?org=w4");
   const started = Date.now();
   await w.ended;
-  expect(Date.now() - started).toBeLessThan(5_000);
+  expect(Date.now() - started).toBeLessThan(within(5_000));
 });
 
 test("a watch ends by itself at its time", async () => {
   const started = Date.now();
   await new Watcher("/v1/watch/agents?timeoutSeconds=1").ended;
-  expect(Date.now() - started).toBeLessThan(4_000);
+  expect(Date.now() - started).toBeLessThan(within(4_000));
 });
 
 test("a watch shows an object as get and list do, from the first and after a change: a webhook with its address", async () => {

@@ -1,16 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { jest } from "@jest/globals";
 import { findPostgres, type PostgresServer, startPostgres } from "../../../test/servers/postgres.ts";
 import { dumpTemplate } from "../store/embedded.ts";
 import { migrations } from "../store/generated/migrations.ts";
 import { migrate } from "../store/migrate.ts";
 import type { Database, FakeClock } from "../store/sql.ts";
 import { openStore } from "../store/store.ts";
-
-// Real stores on a busy machine; a hang still ends.
-jest.setTimeout(60_000);
 
 /** The migrated, empty embedded store, made once for each state of the migrations and kept in node_modules/.cache. */
 export async function templateStore(): Promise<Buffer> {

@@ -1,15 +1,11 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { jest } from "@jest/globals";
 import { type Running, startServer } from "../main.ts";
 import { readSettings } from "../settings.ts";
 import type { Database } from "../store/sql.ts";
 import { openStore } from "../store/store.ts";
 import { templateStore } from "./database.ts";
-
-// Real stores on a busy machine; a hang still ends.
-jest.setTimeout(60_000);
 
 export interface Answer {
   status: number;
@@ -81,7 +77,7 @@ export async function ask(url: string, method: string, path: string, asking: Ask
 }
 
 /** Waits until `look` gives something, failing loudly after the deadline. */
-export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>, deadlineMs = 10_000): Promise<T> {
+export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>, deadlineMs = 60_000): Promise<T> {
   const ends = Date.now() + deadlineMs;
   for (;;) {
     const found = await look();

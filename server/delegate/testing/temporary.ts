@@ -10,7 +10,7 @@ export function temporaryFolder(): string {
 }
 
 /** Waits for a condition, and says which one did not come true. */
-export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, ms = 10_000): Promise<T> {
+export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, ms = 60_000): Promise<T> {
   for (const end = Date.now() + ms; ; ) {
     const found = await look();
     if (found) return found;

@@ -217,7 +217,7 @@ test("every action runs on the poorest object of its kind without breaking", () 
 });
 
 describe("actions of users, in Lua", () => {
-  const lua = new Lua();
+  const lua = new Lua({ timeoutMs: 2_000 });
   afterAll(() => lua.close());
   const text = (merge: boolean) => `
 mergeBuiltinActions: ${merge}

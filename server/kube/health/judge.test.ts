@@ -3,7 +3,7 @@ import type { KubeObject } from "../object.ts";
 import { readCustomizations } from "./custom.ts";
 import { Judge } from "./judge.ts";
 
-const judge = new Judge(new Lua({ timeoutMs: 500 }));
+const judge = new Judge(new Lua({ timeoutMs: 2_000 }));
 afterAll(() => judge.close());
 
 const object = (apiVersion: string, kind: string, rest: object = {}, metadata: object = {}): KubeObject => ({
@@ -90,7 +90,7 @@ const cases: [string, { data: Record<string, string>; given: KubeObject; want: s
     {
       data: { "resource.customizations.health.example.com_Toy": "while true do end" },
       given: object("example.com/v1", "Toy"),
-      want: "Unknown: the health script failed: the script did not end within 500 ms",
+      want: "Unknown: the health script failed: the script did not end within 2000 ms",
     },
   ],
   [

@@ -1,6 +1,8 @@
+import { within } from "../../../test/within.ts";
 import { LUA, Lua } from "./lua.ts";
 
-const lua = new Lua({ timeoutMs: 500 });
+// As long as the slowest machine needs for the scripts here; the product gives them a second.
+const lua = new Lua({ timeoutMs: 2_000 });
 afterAll(() => lua.close());
 
 const cases: [string, { given: string; globals?: Record<string, unknown>; want: unknown }][] = [
@@ -55,7 +57,7 @@ test.each(endless)("a script that does not end is ended, is not tried again at o
   expect(next).toEqual({ kind: "done", value: 2 });
   const before = performance.now();
   expect(await lua.run(script, {})).toMatchObject({ reason: LUA.slow });
-  expect(performance.now() - before).toBeLessThan(100);
+  expect(performance.now() - before).toBeLessThan(within(500));
 });
 
 test("one script does not see what another left behind", async () => {

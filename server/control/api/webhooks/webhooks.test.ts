@@ -64,11 +64,8 @@ const told = (worker: TestWorker) =>
     const [task] = await heard(worker);
     return task;
   });
-const quiet = async () => {
-  for (const worker of [here, there])
-    for (const task of await heard(worker)) await worker.call(`tasks/${task.task}/result`, { fence: task.fence, outcome: "succeeded" });
-};
-beforeEach(quiet);
+/** Whatever waits for an agent, or was given to it without an end, has ended: it would be told again. */
+beforeEach(() => s.db.query("delete from tasks where kind = 'repository.changed'"));
 
 test("a signed call has the agents of this scope and below look again, and is answered before they have", async () => {
   const { path, secret } = await hook("all");
@@ -118,7 +115,6 @@ test("an agent that is away is told once when it is back, however often somethin
 test("a burst of calls is told once at once, and once more for what came meanwhile", async () => {
   const { path, secret } = await hook("burst");
   let got = 0;
-  const before = await s.db.query("select count(*)::int n from tasks where kind = 'repository.changed'");
   const stop = new AbortController();
   const take = (async () => {
     while (!stop.signal.aborted)
@@ -130,11 +126,10 @@ test("a burst of calls is told once at once, and once more for what came meanwhi
   const began = performance.now();
   await Promise.all(Array.from({ length: 60 }, () => tell(path, secret, { url: URL_ })));
   await eventually("the last look", async () => got >= 2);
-  const windows = Math.ceil((performance.now() - began) / 100) + 1;
   stop.abort();
   await take;
+  const windows = Math.ceil((performance.now() - began) / 100) + 1;
   expect(got).toBeLessThanOrEqual(windows);
-  expect(before[0]!.n).toBeGreaterThan(0);
 });
 
 test("unknown, deleted, wrongly signed and unsigned are one answer", async () => {
@@ -310,14 +305,10 @@ test("the secret is nowhere in the store, and who has asked for it is in the aud
 test("its status says what came last, to the minute, and one that is off is told as such", async () => {
   const { path, secret } = await hook("status");
   const status = async (outcome: string) =>
-    eventually(
-      outcome,
-      async () => {
-        const { body } = await s.ask("GET", "/v1/webhooks/status");
-        return body.status.lastOutcome === outcome && body.status;
-      },
-      15_000,
-    );
+    eventually(outcome, async () => {
+      const { body } = await s.ask("GET", "/v1/webhooks/status");
+      return body.status.lastOutcome === outcome && body.status;
+    });
   await tell(path, secret, { url: URL_ });
   const now = await status("Accepted");
   expect(now).toMatchObject({ lastRepository: URL_, url: `${s.url}${path}` });
