@@ -265,6 +265,30 @@ test.each<[string, string, string, string]>([
     "credentials",
   ],
   [
+    "a service principal without its secret",
+    repository(`${HTTPS}\n azure_service_principal = { client_id = "c", tenant_id = "t" }\n credentials = { password = "p" }`),
+    "`azure_service_principal` needs",
+    "azure_service_principal",
+  ],
+  [
+    "a secret without its service principal",
+    repository(`${HTTPS}\n credentials = { azure_service_principal_client_secret = "s" }`),
+    "needs `azure_service_principal`",
+    "credentials",
+  ],
+  [
+    "an identity in Azure and a password",
+    repository(`${HTTPS}\n use_azure_workload_identity = true\n credentials = { password = "p" }`),
+    "signs in by itself",
+    "use_azure_workload_identity",
+  ],
+  [
+    "a service account that is none",
+    repository(`${HTTPS}\n credentials = { gcp_service_account_key = "mine" }`),
+    "JSON file that Google gives",
+    "credentials",
+  ],
+  [
     "a key that is no PEM",
     repository('url = "git@git.example.com:team/"\n credentials = { ssh_private_key = "mine" }'),
     "credentials.ssh_private_key: A private key",

@@ -30,8 +30,30 @@ export interface OutpostClusterProps {
   readonly caData?: string;
   /** Write-only. Leave it out in the agent's own cluster, where its service account serves. */
   readonly bearerToken?: string;
+  /** An EKS cluster, where the agent signs in with its own identity in AWS or with a role. */
+  readonly awsAuth?: ClusterAwsAuthProps;
+  /** A program of the agent's image that prints a token, if the agent's operator allows it. */
+  readonly exec?: ClusterExecProps;
+  /** Name that the server's certificate must have. */
+  readonly serverName?: string;
+  /** Proxy to the API server, without credentials. */
+  readonly proxyUrl?: string;
   /** Any value; change it to send new credentials. */
   readonly credentialsVersion?: string;
+}
+
+export interface ClusterAwsAuthProps {
+  readonly clusterName: string;
+  readonly roleArn?: string;
+  readonly profile?: string;
+}
+
+export interface ClusterExecProps {
+  readonly command: string;
+  readonly args?: string[];
+  readonly env?: Record<string, string>;
+  readonly apiVersion?: string;
+  readonly installHint?: string;
 }
 
 /** A cluster that an agent keeps equal to Git; by default the one it runs in. */
@@ -49,6 +71,8 @@ export class OutpostCluster extends Construct implements ICluster {
     if (bearerToken !== undefined && props.credentialsVersion === undefined) {
       throw new Error(`${this.node.path}: credentials are write-only, so say credentialsVersion, whose change sends new ones`);
     }
+    const ways = Object.entries({ awsAuth: props.awsAuth, exec: props.exec, bearerToken }).filter(([, given]) => given !== undefined);
+    if (ways.length > 1) throw new Error(`${this.node.path}: give only one of ${ways.map(([name]) => name).join(" and ")}`);
     this.cluster = new Cluster(this, "cluster", {
       ...rest,
       id: clusterId,

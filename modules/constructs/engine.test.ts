@@ -150,6 +150,21 @@ test.each<[string, () => unknown, RegExp]>([
     /only one of password and bearerToken/,
   ],
   ["a key without its app", () => repository({ githubAppPrivateKey: "k", credentialsVersion: "1" }), /needs githubApp/],
+  [
+    "a secret without its service principal",
+    () => repository({ azureServicePrincipalClientSecret: "s", credentialsVersion: "1" }),
+    /needs azureServicePrincipal/,
+  ],
+  [
+    "an identity in Azure and a password",
+    () => repository({ useAzureWorkloadIdentity: true, password: "p", credentialsVersion: "1" }),
+    /leave out the other way/,
+  ],
+  [
+    "two ways into a cluster",
+    () => synth((s) => new OutpostCluster(s, "c", { clusterId: "c", agent, awsAuth: { clusterName: "c" }, exec: { command: "aws" } })),
+    /only one of awsAuth and exec/,
+  ],
   ["half a certificate", () => repository({ tlsClientCertData: "c", credentialsVersion: "1" }), /go together/],
   ["credentials without a version", () => repository({ password: "p" }), /say credentialsVersion/],
   [

@@ -8,7 +8,7 @@ export * as l1 from "./bindings/index.ts";
 export { OutpostProvider, type OutpostProviderConfig } from "./bindings/provider.ts";
 export * from "./certificate.ts";
 export * from "./cluster.ts";
-export type { GithubAppProps, SignInProps } from "./credentials.ts";
+export type { AzureServicePrincipalProps, GithubAppProps, SignInProps } from "./credentials.ts";
 export * from "./delegate.ts";
 export * from "./gnupg-key.ts";
 export * from "./kubernetes-namespace.ts";

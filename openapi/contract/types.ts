@@ -1610,6 +1610,15 @@ export interface components {
             image?: string;
             /** @description Image of Redis, for agents; default: that of the worker. */
             redisImage?: string;
+            /** @description Agents: controllers that share the applications, each a Deployment of its own. Default: 1. */
+            shards?: number;
+            /**
+             * @description Agents: what stays together on one shard; default: `application`.
+             * @enum {string}
+             */
+            shardBy?: "application" | "cluster";
+            /** @description Agents: the only hosts that application sets may ask for repositories and pull requests; none allows all. */
+            scmProviders?: string[];
             /** @description Proxy on the way to the service and to Git. */
             httpsProxy?: string;
             /** @description Comma-separated addresses that need no proxy. */
@@ -2476,7 +2485,12 @@ export interface components {
             clusterResources?: boolean;
             /** @description Only applications of this project may use it. */
             appProject?: components["schemas"]["Reference"];
+            /** @description Name that the server's certificate must have, where it is not that of the address. */
             serverName?: string;
+            /** @description Proxy to the API server, without credentials. */
+            proxyUrl?: string;
+            awsAuth?: components["schemas"]["ClusterAwsAuth"];
+            exec?: components["schemas"]["ClusterExec"];
             /** @description Certificate authority, PEM. */
             caData?: string;
             /** @default false */
@@ -2493,6 +2507,34 @@ export interface components {
             sealedCredentials?: components["schemas"]["SealedEnvelope"];
             /** @description Change it to any other value to send new credentials. */
             credentialsVersion?: string;
+        };
+        /** @description An EKS cluster: the agent signs in with its own identity in AWS, or with a role that this may assume. */
+        ClusterAwsAuth: {
+            /** @description Name of the cluster in EKS. */
+            clusterName: string;
+            /** @description Role to assume. */
+            roleArn?: string;
+            /** @description Profile of the agent's own AWS configuration. */
+            profile?: string;
+        };
+        /** @description A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS. */
+        ClusterExec: {
+            /** @description Name or path of the program. */
+            command: string;
+            /** @description Arguments. They are stored as they are: no secrets. */
+            args?: string[];
+            /** @description Variables, of those that the operator allows. They are stored as they are: no secrets. */
+            env?: {
+                [key: string]: string;
+            };
+            /**
+             * @description Version of what is said and printed.
+             * @default client.authentication.k8s.io/v1
+             * @enum {string}
+             */
+            apiVersion?: "client.authentication.k8s.io/v1" | "client.authentication.k8s.io/v1beta1";
+            /** @description Told when the program is missing. */
+            installHint?: string;
         };
         ClusterStatus: {
             observedGeneration?: number;
@@ -3427,6 +3469,9 @@ export interface components {
             /** @description Only applications of this project may use it. */
             appProject?: components["schemas"]["Reference"];
             githubApp?: components["schemas"]["GithubApp"];
+            azureServicePrincipal?: components["schemas"]["AzureServicePrincipal"];
+            /** @description The repo server signs in with its own identity in Azure, to Azure DevOps and Azure's registries alone. */
+            useAzureWorkloadIdentity?: boolean;
             /** @description Files in Git LFS are fetched, up to the agent's limits. */
             enableLfs?: boolean;
             /** @description Submodules are read, of the same host and within the agent's address policy. */
@@ -3568,6 +3613,9 @@ export interface components {
             /** @description Only applications of this project may use it. */
             appProject?: components["schemas"]["Reference"];
             githubApp?: components["schemas"]["GithubApp"];
+            azureServicePrincipal?: components["schemas"]["AzureServicePrincipal"];
+            /** @description The repo server signs in with its own identity in Azure, to Azure DevOps and Azure's registries alone. */
+            useAzureWorkloadIdentity?: boolean;
             /** @description Proxy to these repositories, without credentials. */
             proxy?: string;
             /** @description Hosts that need no proxy, with commas between them. */
@@ -3596,6 +3644,10 @@ export interface components {
             tlsClientCertKey?: string;
             /** @description Key of the GitHub App, PEM. */
             githubAppPrivateKey?: string;
+            /** @description File of a service account of Google Cloud, JSON. */
+            gcpServiceAccountKey?: string;
+            /** @description Secret of `azureServicePrincipal`. */
+            azureServicePrincipalClientSecret?: string;
         };
         /** @description A GitHub App instead of a user; its key is `credentials.githubAppPrivateKey`. */
         GithubApp: {
@@ -3605,6 +3657,15 @@ export interface components {
             installationId?: number;
             /** @description As `https://github.example.com/api/v3`; none means github.com. */
             enterpriseBaseUrl?: string;
+        };
+        /** @description An application registered in Azure, for Azure DevOps and Azure's registries; its secret is `credentials.azureServicePrincipalClientSecret`. */
+        AzureServicePrincipal: {
+            /** @description Id of the application. */
+            clientId: string;
+            /** @description Id of the tenant that it belongs to. */
+            tenantId: string;
+            /** @description Sign-in of a sovereign cloud, as `https://login.microsoftonline.us`; none means the public one. */
+            activeDirectoryEndpoint?: string;
         };
         RepositoryCredentialStatus: {
             observedGeneration?: number;

@@ -3,7 +3,14 @@ import { attr, type Path, root } from "../value/path.ts";
 import { type field, stringField, type ValueMap } from "../value/value.ts";
 import { checkPem, given, known, PEM } from "./checks.ts";
 
-const WAYS = ["password", "bearer_token", "ssh_private_key", "github_app_private_key"] as const;
+const WAYS = [
+  "password",
+  "bearer_token",
+  "ssh_private_key",
+  "github_app_private_key",
+  "gcp_service_account_key",
+  "azure_service_principal_client_secret",
+] as const;
 const at = attr(root, "credentials");
 
 /** How a repository or a credential template signs in: in one way, one that its address can take, and with the key that it needs. */
@@ -14,6 +21,8 @@ export function validateSignIn(config: ValueMap, diagnostics: Diagnostics): void
   if (ways.length > 1)
     diagnostics.error("Two ways to sign in", `Give only one of ${ways.map((name) => `\`${name}\``).join(" and ")}.`, attr(at, ways[1]!));
   githubApp(config, diagnostics);
+  azure(config, ways, diagnostics);
+  serviceAccount(secret, diagnostics);
   if (has("tls_client_cert_data") !== has("tls_client_cert_key"))
     diagnostics.error("Half a client certificate", "`tls_client_cert_data` and `tls_client_cert_key` go together.", at);
   pem(secret, "ssh_private_key", PEM.privateKey, "A private key (`-----BEGIN OPENSSH PRIVATE KEY-----` or the like)", diagnostics);
@@ -36,6 +45,43 @@ function githubApp(config: ValueMap, diagnostics: Diagnostics): void {
     );
   if (known(config, "github_app") && known(config, "username"))
     diagnostics.error("Two ways to sign in", "A GitHub App signs in by itself: leave `username` out.", attr(root, "username"));
+}
+
+function azure(config: ValueMap, ways: readonly string[], diagnostics: Diagnostics): void {
+  const secret = config.get("credentials") ?? null;
+  const name = "azure_service_principal_client_secret";
+  if (known(config, "azure_service_principal") && known(config, "credentials") && !given(secret, name))
+    diagnostics.error(
+      "A service principal without its secret",
+      `\`azure_service_principal\` needs \`credentials.${name}\`.`,
+      attr(root, "azure_service_principal"),
+    );
+  if (known(secret, name) && !given(config, "azure_service_principal"))
+    diagnostics.error("A secret without its service principal", `\`${name}\` needs \`azure_service_principal\`.`, attr(at, name));
+  const own = config.get("use_azure_workload_identity") === true;
+  if (own && (ways.length > 0 || known(config, "azure_service_principal") || known(config, "github_app")))
+    diagnostics.error(
+      "Two ways to sign in",
+      "The repo server's own identity in Azure signs in by itself: leave out the other.",
+      attr(root, "use_azure_workload_identity"),
+    );
+}
+
+function serviceAccount(secret: ReturnType<typeof field>, diagnostics: Diagnostics): void {
+  const text = stringField(secret, "gcp_service_account_key");
+  if (text === undefined) return;
+  let type: unknown;
+  try {
+    type = (JSON.parse(text) as { type?: unknown } | null)?.type;
+  } catch {
+    // The parser would quote the text, which is a key.
+  }
+  if (type !== "service_account")
+    diagnostics.error(
+      "Not a service account",
+      "The text of the JSON file that Google gives for a service account is wanted.",
+      attr(at, "gcp_service_account_key"),
+    );
 }
 
 function pem(secret: ReturnType<typeof field>, name: string, what: RegExp, wanted: string, diagnostics: Diagnostics): void {

@@ -3,6 +3,39 @@ import { type IResolvable, type TerraformMetaArguments, ComplexObject, Fn, Impor
 import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
+export interface ClusterAwsAuth {
+  /** Name of the cluster in EKS. */
+  readonly clusterName: string;
+  /** Profile of the agent's own AWS configuration. */
+  readonly profile?: string;
+  /** Role to assume. */
+  readonly roleArn?: string;
+}
+
+const clusterAwsAuthFields: Fields = {
+  clusterName: { name: "cluster_name" },
+  profile: { name: "profile" },
+  roleArn: { name: "role_arn" },
+};
+
+/** Results below `aws_auth`. */
+export class ClusterAwsAuthReference extends ComplexObject {
+  /** Name of the cluster in EKS. */
+  get clusterName(): string {
+    return this.getStringAttribute("cluster_name");
+  }
+
+  /** Profile of the agent's own AWS configuration. */
+  get profile(): string {
+    return this.getStringAttribute("profile");
+  }
+
+  /** Role to assume. */
+  get roleArn(): string {
+    return this.getStringAttribute("role_arn");
+  }
+}
+
 export interface ClusterCredentials {
   readonly bearerToken?: string;
   readonly clientCertData?: string;
@@ -18,6 +51,55 @@ const clusterCredentialsFields: Fields = {
   password: { name: "password" },
   username: { name: "username" },
 };
+
+export interface ClusterExec {
+  /** Version of what is said and printed. One of `client.authentication.k8s.io/v1`, `client.authentication.k8s.io/v1beta1`. Default: `"client.authentication.k8s.io/v1"`. */
+  readonly apiVersion?: string;
+  /** Arguments. They are stored as they are: no secrets. */
+  readonly args?: string[];
+  /** Name or path of the program. */
+  readonly command: string;
+  /** Variables, of those that the operator allows. They are stored as they are: no secrets. */
+  readonly env?: { [key: string]: string };
+  /** Told when the program is missing. */
+  readonly installHint?: string;
+}
+
+const clusterExecFields: Fields = {
+  apiVersion: { name: "api_version" },
+  args: { name: "args" },
+  command: { name: "command" },
+  env: { name: "env" },
+  installHint: { name: "install_hint" },
+};
+
+/** Results below `exec`. */
+export class ClusterExecReference extends ComplexObject {
+  /** Version of what is said and printed. One of `client.authentication.k8s.io/v1`, `client.authentication.k8s.io/v1beta1`. Default: `"client.authentication.k8s.io/v1"`. */
+  get apiVersion(): string {
+    return this.getStringAttribute("api_version");
+  }
+
+  /** Arguments. They are stored as they are: no secrets. */
+  get args(): string[] {
+    return Token.asList(this.interpolationForAttribute("args"));
+  }
+
+  /** Name or path of the program. */
+  get command(): string {
+    return this.getStringAttribute("command");
+  }
+
+  /** Variables, of those that the operator allows. They are stored as they are: no secrets. */
+  get env(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("env"));
+  }
+
+  /** Told when the program is missing. */
+  get installHint(): string {
+    return this.getStringAttribute("install_hint");
+  }
+}
 
 /** Results below `connection`. */
 export class ClusterStatusConnectionReference extends ComplexObject {
@@ -120,6 +202,8 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly agent: string;
   /** Only applications of this project may use it. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
   readonly appProject?: string;
+  /** An EKS cluster: the agent signs in with its own identity in AWS, or with a role that this may assume. */
+  readonly awsAuth?: ClusterAwsAuth;
   /** Certificate authority, PEM. */
   readonly caData?: string;
   /** Whether cluster-scoped objects may be managed when `namespaces` is set. Default: `true`. */
@@ -128,6 +212,8 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly credentials?: ClusterCredentials;
   /** Change it to any other value to send new credentials. */
   readonly credentialsVersion?: string;
+  /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS. */
+  readonly exec?: ClusterExec;
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   readonly id: string;
   /** Default: `false`. */
@@ -138,8 +224,11 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly org?: string;
   /** The project within `org`. Changing it replaces the object. */
   readonly project?: string;
+  /** Proxy to the API server, without credentials. */
+  readonly proxyUrl?: string;
   /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. Changing it replaces the object. */
   readonly server: string;
+  /** Name that the server's certificate must have, where it is not that of the address. */
   readonly serverName?: string;
   /** How long to wait, as durations such as `90s` or `10m`. */
   readonly timeouts?: ClusterTimeouts;
@@ -151,15 +240,18 @@ const fields: Fields = {
   adopt: { name: "adopt" },
   agent: { name: "agent" },
   appProject: { name: "app_project" },
+  awsAuth: { name: "aws_auth", fields: clusterAwsAuthFields },
   caData: { name: "ca_data" },
   clusterResources: { name: "cluster_resources" },
   credentials: { name: "credentials", fields: clusterCredentialsFields },
   credentialsVersion: { name: "credentials_version" },
+  exec: { name: "exec", fields: clusterExecFields },
   id: { name: "id" },
   insecure: { name: "insecure" },
   namespaces: { name: "namespaces" },
   org: { name: "org" },
   project: { name: "project" },
+  proxyUrl: { name: "proxy_url" },
   server: { name: "server" },
   serverName: { name: "server_name" },
   timeouts: { name: "timeouts", fields: clusterTimeoutsFields },
@@ -198,6 +290,11 @@ export class Cluster extends TerraformResource {
     return this.getStringAttribute("app_project");
   }
 
+  /** An EKS cluster: the agent signs in with its own identity in AWS, or with a role that this may assume. */
+  get awsAuth(): ClusterAwsAuthReference {
+    return new ClusterAwsAuthReference(this, "aws_auth", false);
+  }
+
   /** Certificate authority, PEM. */
   get caData(): string {
     return this.getStringAttribute("ca_data");
@@ -211,6 +308,11 @@ export class Cluster extends TerraformResource {
   /** Change it to any other value to send new credentials. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
+  }
+
+  /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS. */
+  get exec(): ClusterExecReference {
+    return new ClusterExecReference(this, "exec", false);
   }
 
   /** Grows with every change of the configuration. */
@@ -243,11 +345,17 @@ export class Cluster extends TerraformResource {
     return this.getStringAttribute("project");
   }
 
+  /** Proxy to the API server, without credentials. */
+  get proxyUrl(): string {
+    return this.getStringAttribute("proxy_url");
+  }
+
   /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. Changing it replaces the object. */
   get server(): string {
     return this.getStringAttribute("server");
   }
 
+  /** Name that the server's certificate must have, where it is not that of the address. */
   get serverName(): string {
     return this.getStringAttribute("server_name");
   }

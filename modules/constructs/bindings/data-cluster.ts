@@ -3,6 +3,52 @@ import { type IResolvable, type TerraformMetaArguments, ComplexObject, Fn, Terra
 import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
+/** Results below `aws_auth`. */
+export class DataClusterAwsAuthReference extends ComplexObject {
+  /** Name of the cluster in EKS. */
+  get clusterName(): string {
+    return this.getStringAttribute("cluster_name");
+  }
+
+  /** Profile of the agent's own AWS configuration. */
+  get profile(): string {
+    return this.getStringAttribute("profile");
+  }
+
+  /** Role to assume. */
+  get roleArn(): string {
+    return this.getStringAttribute("role_arn");
+  }
+}
+
+/** Results below `exec`. */
+export class DataClusterExecReference extends ComplexObject {
+  /** Version of what is said and printed. One of `client.authentication.k8s.io/v1`, `client.authentication.k8s.io/v1beta1`. Default: `"client.authentication.k8s.io/v1"`. */
+  get apiVersion(): string {
+    return this.getStringAttribute("api_version");
+  }
+
+  /** Arguments. They are stored as they are: no secrets. */
+  get args(): string[] {
+    return Token.asList(this.interpolationForAttribute("args"));
+  }
+
+  /** Name or path of the program. */
+  get command(): string {
+    return this.getStringAttribute("command");
+  }
+
+  /** Variables, of those that the operator allows. They are stored as they are: no secrets. */
+  get env(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("env"));
+  }
+
+  /** Told when the program is missing. */
+  get installHint(): string {
+    return this.getStringAttribute("install_hint");
+  }
+}
+
 /** Results below `connection`. */
 export class DataClusterStatusConnectionReference extends ComplexObject {
   get checkedAt(): string {
@@ -101,6 +147,11 @@ export class DataCluster extends TerraformDataSource {
     return this.getStringAttribute("app_project");
   }
 
+  /** An EKS cluster: the agent signs in with its own identity in AWS, or with a role that this may assume. */
+  get awsAuth(): DataClusterAwsAuthReference {
+    return new DataClusterAwsAuthReference(this, "aws_auth", false);
+  }
+
   /** Certificate authority, PEM. */
   get caData(): string {
     return this.getStringAttribute("ca_data");
@@ -114,6 +165,11 @@ export class DataCluster extends TerraformDataSource {
   /** Change it to any other value to send new credentials. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
+  }
+
+  /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS. */
+  get exec(): DataClusterExecReference {
+    return new DataClusterExecReference(this, "exec", false);
   }
 
   /** Grows with every change of the configuration. */
@@ -146,11 +202,17 @@ export class DataCluster extends TerraformDataSource {
     return this.getStringAttribute("project");
   }
 
+  /** Proxy to the API server, without credentials. */
+  get proxyUrl(): string {
+    return this.getStringAttribute("proxy_url");
+  }
+
   /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. */
   get server(): string {
     return this.getStringAttribute("server");
   }
 
+  /** Name that the server's certificate must have, where it is not that of the address. */
   get serverName(): string {
     return this.getStringAttribute("server_name");
   }

@@ -3,6 +3,24 @@ import { type IResolvable, type TerraformMetaArguments, ComplexObject, Terraform
 import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
+/** Results below `azure_service_principal`. */
+export class DataRepositoryCredentialAzureServicePrincipalReference extends ComplexObject {
+  /** Sign-in of a sovereign cloud, as `https://login.microsoftonline.us`; none means the public one. */
+  get activeDirectoryEndpoint(): string {
+    return this.getStringAttribute("active_directory_endpoint");
+  }
+
+  /** Id of the application. */
+  get clientId(): string {
+    return this.getStringAttribute("client_id");
+  }
+
+  /** Id of the tenant that it belongs to. */
+  get tenantId(): string {
+    return this.getStringAttribute("tenant_id");
+  }
+}
+
 /** Results below `github_app`. */
 export class DataRepositoryCredentialGithubAppReference extends ComplexObject {
   /** As `https://github.example.com/api/v3`; none means github.com. */
@@ -91,6 +109,11 @@ export class DataRepositoryCredential extends TerraformDataSource {
     return this.getStringAttribute("app_project");
   }
 
+  /** An application registered in Azure, for Azure DevOps and Azure's registries; its secret is `credentials.azure_service_principal_client_secret`. */
+  get azureServicePrincipal(): DataRepositoryCredentialAzureServicePrincipalReference {
+    return new DataRepositoryCredentialAzureServicePrincipalReference(this, "azure_service_principal", false);
+  }
+
   /** Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
@@ -159,6 +182,11 @@ export class DataRepositoryCredential extends TerraformDataSource {
   /** Beginning of addresses: `https://github.com/team/`. */
   get url(): string {
     return this.getStringAttribute("url");
+  }
+
+  /** The repo server signs in with its own identity in Azure, to Azure DevOps and Azure's registries alone. */
+  get useAzureWorkloadIdentity(): IResolvable {
+    return this.getBooleanAttribute("use_azure_workload_identity");
   }
 
   /** Name to sign in with. */

@@ -3,9 +3,46 @@ import { type IResolvable, type TerraformMetaArguments, ComplexObject, Importabl
 import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
+export interface RepositoryAzureServicePrincipal {
+  /** Sign-in of a sovereign cloud, as `https://login.microsoftonline.us`; none means the public one. */
+  readonly activeDirectoryEndpoint?: string;
+  /** Id of the application. */
+  readonly clientId: string;
+  /** Id of the tenant that it belongs to. */
+  readonly tenantId: string;
+}
+
+const repositoryAzureServicePrincipalFields: Fields = {
+  activeDirectoryEndpoint: { name: "active_directory_endpoint" },
+  clientId: { name: "client_id" },
+  tenantId: { name: "tenant_id" },
+};
+
+/** Results below `azure_service_principal`. */
+export class RepositoryAzureServicePrincipalReference extends ComplexObject {
+  /** Sign-in of a sovereign cloud, as `https://login.microsoftonline.us`; none means the public one. */
+  get activeDirectoryEndpoint(): string {
+    return this.getStringAttribute("active_directory_endpoint");
+  }
+
+  /** Id of the application. */
+  get clientId(): string {
+    return this.getStringAttribute("client_id");
+  }
+
+  /** Id of the tenant that it belongs to. */
+  get tenantId(): string {
+    return this.getStringAttribute("tenant_id");
+  }
+}
+
 export interface RepositoryCredentials {
+  /** Secret of `azure_service_principal`. */
+  readonly azureServicePrincipalClientSecret?: string;
   /** Token that is sent as it is. */
   readonly bearerToken?: string;
+  /** File of a service account of Google Cloud, JSON. */
+  readonly gcpServiceAccountKey?: string;
   /** Key of the GitHub App, PEM. */
   readonly githubAppPrivateKey?: string;
   /** Password or access token. */
@@ -19,7 +56,9 @@ export interface RepositoryCredentials {
 }
 
 const repositoryCredentialsFields: Fields = {
+  azureServicePrincipalClientSecret: { name: "azure_service_principal_client_secret" },
   bearerToken: { name: "bearer_token" },
+  gcpServiceAccountKey: { name: "gcp_service_account_key" },
   githubAppPrivateKey: { name: "github_app_private_key" },
   password: { name: "password" },
   sshPrivateKey: { name: "ssh_private_key" },
@@ -157,6 +196,8 @@ export interface RepositoryConfig extends TerraformMetaArguments {
   readonly agent: string;
   /** Only applications of this project may use it. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
   readonly appProject?: string;
+  /** An application registered in Azure, for Azure DevOps and Azure's registries; its secret is `credentials.azure_service_principal_client_secret`. */
+  readonly azureServicePrincipal?: RepositoryAzureServicePrincipal;
   /** Write-only. Sealed to the agent's key before anything is stored; never returned. */
   readonly credentials?: RepositoryCredentials;
   /** Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
@@ -193,6 +234,8 @@ export interface RepositoryConfig extends TerraformMetaArguments {
   readonly type?: string;
   /** HTTPS, HTTP, SSH or OCI address, without credentials. */
   readonly url: string;
+  /** The repo server signs in with its own identity in Azure, to Azure DevOps and Azure's registries alone. */
+  readonly useAzureWorkloadIdentity?: boolean | IResolvable;
   /** Name to sign in with. */
   readonly username?: string;
   /** Wait until the agent has it. Default: `true`. */
@@ -203,6 +246,7 @@ const fields: Fields = {
   adopt: { name: "adopt" },
   agent: { name: "agent" },
   appProject: { name: "app_project" },
+  azureServicePrincipal: { name: "azure_service_principal", fields: repositoryAzureServicePrincipalFields },
   credentials: { name: "credentials", fields: repositoryCredentialsFields },
   credentialsVersion: { name: "credentials_version" },
   depth: { name: "depth" },
@@ -221,6 +265,7 @@ const fields: Fields = {
   timeouts: { name: "timeouts", fields: repositoryTimeoutsFields },
   type: { name: "type" },
   url: { name: "url" },
+  useAzureWorkloadIdentity: { name: "use_azure_workload_identity" },
   username: { name: "username" },
   wait: { name: "wait" },
 };
@@ -255,6 +300,11 @@ export class Repository extends TerraformResource {
   /** Only applications of this project may use it. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
   get appProject(): string {
     return this.getStringAttribute("app_project");
+  }
+
+  /** An application registered in Azure, for Azure DevOps and Azure's registries; its secret is `credentials.azure_service_principal_client_secret`. */
+  get azureServicePrincipal(): RepositoryAzureServicePrincipalReference {
+    return new RepositoryAzureServicePrincipalReference(this, "azure_service_principal", false);
   }
 
   /** Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
@@ -355,6 +405,11 @@ export class Repository extends TerraformResource {
   /** HTTPS, HTTP, SSH or OCI address, without credentials. */
   get url(): string {
     return this.getStringAttribute("url");
+  }
+
+  /** The repo server signs in with its own identity in Azure, to Azure DevOps and Azure's registries alone. */
+  get useAzureWorkloadIdentity(): IResolvable {
+    return this.getBooleanAttribute("use_azure_workload_identity");
   }
 
   /** Name to sign in with. */

@@ -91,6 +91,20 @@ test("a host's certificate, also one for its port, and keys of who signs", () =>
   expect(all.keyring).toEqual({ ABC: "key" });
 });
 
-test("a cloud's own identity is said by name", () => {
-  expect(known([{ url: "https://h/x", gcpServiceAccountKey: "{}" }]).find("https://h/x").unsupported).toBe("gcpServiceAccountKey");
+test("identities in clouds are read as Argo CD writes them, and a template lends them", () => {
+  const azure = { azureServicePrincipalClientId: "c", azureServicePrincipalTenantId: "t", azureServicePrincipalClientSecret: "s" };
+  const all = known(
+    [
+      { url: "https://h/google", gcpServiceAccountKey: "{}" },
+      { url: "https://h/off", useAzureWorkloadIdentity: "false" },
+      { url: "https://h/lent" },
+    ],
+    [{ url: "https://h", ...azure, azureActiveDirectoryEndpoint: "https://login.microsoftonline.us" }],
+  );
+  expect(all.find("https://h/google").gcpServiceAccountKey?.reveal()).toBe("{}");
+  expect(all.find("https://h/google").azurePrincipal).toBeUndefined();
+  const principal = { clientId: "c", tenantId: "t", authority: "https://login.microsoftonline.us" };
+  for (const url of ["https://h/lent", "https://h/off", "https://h/none"]) expect(all.find(url).azurePrincipal).toEqual(principal);
+  expect(all.find("https://h/lent").azurePrincipalSecret?.reveal()).toBe("s");
+  expect(known([{ url: "https://h/x", useAzureWorkloadIdentity: "true" }]).find("https://h/x").azureWorkloadIdentity).toBe(true);
 });

@@ -19,16 +19,11 @@ const LENT = [
   "tlsClientKey",
   "githubApp",
   "githubAppPrivateKey",
-  "unsupported",
-] as const;
-// Ways in by a cloud's own identity: said by name instead of a refusal by the host that nobody understands.
-const UNSUPPORTED = [
   "gcpServiceAccountKey",
-  "useAzureWorkloadIdentity",
-  "azureServicePrincipalClientId",
-  "azureServicePrincipalClientSecret",
-];
-
+  "azureWorkloadIdentity",
+  "azurePrincipal",
+  "azurePrincipalSecret",
+] as const;
 // A submodule has few places to be at; the question to the repo server takes 4 MB.
 const MAX_WAYS = 200;
 
@@ -152,6 +147,9 @@ function stored(secret: KubeObject, normalise: (url: string) => string): Stored 
   const url = field("url")?.trim() ?? "";
   const [app, installation] = [field("githubAppID")?.trim(), field("githubAppInstallationID")?.trim()];
   const depth = Number(field("depth"));
+  const [clientId, tenantId] = [field("azureServicePrincipalClientId")?.trim(), field("azureServicePrincipalTenantId")?.trim() ?? ""];
+  const authority = field("azureActiveDirectoryEndpoint")?.trim();
+  const principal = clientId ? { clientId, tenantId, ...(authority ? { authority } : {}) } : undefined;
   return {
     normal: url && normalise(url),
     access: given({
@@ -168,7 +166,10 @@ function stored(secret: KubeObject, normalise: (url: string) => string): Stored 
       tlsClientKey: hidden("tlsClientCertKey"),
       githubApp: app ? { id: app, installationId: installation, baseUrl: field("githubAppEnterpriseBaseUrl")?.trim() } : undefined,
       githubAppPrivateKey: hidden("githubAppPrivateKey"),
-      unsupported: UNSUPPORTED.find((name) => field(name) !== undefined && field(name) !== "false"),
+      gcpServiceAccountKey: hidden("gcpServiceAccountKey"),
+      azureWorkloadIdentity: field("useAzureWorkloadIdentity") === "true" || undefined,
+      azurePrincipal: principal,
+      azurePrincipalSecret: principal && hidden("azureServicePrincipalClientSecret"),
       forceBasicAuth: field("forceHttpBasicAuth") === "true",
       insecure: field("insecure") === "true",
       insecureIgnoreHostKey: field("insecureIgnoreHostKey") === "true",

@@ -19,6 +19,9 @@ interface Config {
   username?: string;
   password?: string;
   bearerToken?: string;
+  awsAuthConfig?: { clusterName: string; roleARN?: string; profile?: string };
+  execProviderConfig?: { command: string; args?: string[]; env?: Record<string, string>; apiVersion?: string; installHint?: string };
+  proxyUrl?: string;
   tlsClientConfig?: { insecure?: boolean; serverName?: string; caData?: string; certData?: string; keyData?: string };
 }
 
@@ -40,6 +43,12 @@ export async function putCluster(ctx: Context, object: WorkerObject): Promise<Ou
         `the address moved from ${before} to ${spec.server}; the credentials are not sent there unless they are set again (change credentialsVersion)`,
       );
     }
+    // A proxy sees the credentials of a server whose certificate is not checked.
+    if (spec.insecure && spec.proxyUrl && spec.proxyUrl !== kept.proxyUrl && hasCredentials(kept))
+      return stop(
+        "CredentialsRequired",
+        `the proxy changed from ${kept.proxyUrl ?? "none"} to ${spec.proxyUrl}; the credentials are not sent there unless they are set again (change credentialsVersion)`,
+      );
     const config = toConfig(spec, credentials.value, kept);
     const fields = {
       name: object.name ?? partsOf(object.key).id,
@@ -69,7 +78,11 @@ function toConfig(spec: Schemas["ClusterSpec"], fresh: Map<string, Secret> | und
   const user = fresh
     ? { username: own("username"), password: own("password"), bearerToken: own("bearerToken") }
     : { username: kept.username, password: kept.password, bearerToken: kept.bearerToken };
-  return { ...defined(user), tlsClientConfig: tls } as Config;
+  const { awsAuth, exec, proxyUrl } = spec;
+  const aws = awsAuth && defined({ clusterName: awsAuth.clusterName, roleARN: awsAuth.roleArn, profile: awsAuth.profile });
+  // Whoever signs in by itself needs nothing that was kept.
+  const given = aws || exec ? {} : user;
+  return { ...defined({ ...given, awsAuthConfig: aws, execProviderConfig: exec, proxyUrl }), tlsClientConfig: tls } as Config;
 }
 
 function readConfig(secret: KubeObject | undefined): Config {

@@ -12,7 +12,16 @@ import { type Content, deleteOwn, findOwn, putManaged } from "./managed.ts";
 import { data, field, openCredentials, SECRET_TYPE } from "./secrets.ts";
 import { HOST_KEYS, TRUST } from "./trust.ts";
 
-const CREDENTIALS = ["password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "githubAppPrivateKey"] as const;
+const CREDENTIALS = [
+  "password",
+  "bearerToken",
+  "sshPrivateKey",
+  "tlsClientCertData",
+  "tlsClientCertKey",
+  "githubAppPrivateKey",
+  "gcpServiceAccountKey",
+  "azureServicePrincipalClientSecret",
+] as const;
 
 type Spec = Schemas["RepositorySpec"] & Schemas["RepositoryCredentialSpec"];
 
@@ -38,8 +47,9 @@ async function putAccess(ctx: Context, object: WorkerObject, spec: Spec, type: "
   const build = (existing: KubeObject | undefined): Outcome<Content> => {
     const kept = credentials.value ? undefined : existing;
     const secret = Object.fromEntries(CREDENTIALS.map((name) => [name, credentials.value?.get(name)?.reveal() ?? field(kept, name)]));
-    // A key of an App that was taken out is nobody's.
+    // A key of an App that was taken out is nobody's, and so is a secret.
     if (!spec.githubApp) delete secret.githubAppPrivateKey;
+    if (!spec.azureServicePrincipal) delete secret.azureServicePrincipalClientSecret;
     // Whoever may change the address must not be able to have the old password sent to a host of his choice.
     const moved = kept && Object.values(secret).some(Boolean) ? movedFrom(kept, spec) : undefined;
     if (moved)
@@ -51,6 +61,11 @@ async function putAccess(ctx: Context, object: WorkerObject, spec: Spec, type: "
       return stop(
         "CredentialsRequired",
         "the GitHub App's private key is not here: set githubAppPrivateKey again (change credentialsVersion)",
+      );
+    if (spec.azureServicePrincipal && !secret.azureServicePrincipalClientSecret)
+      return stop(
+        "CredentialsRequired",
+        "the service principal's secret is not here: set azureServicePrincipalClientSecret again (change credentialsVersion)",
       );
     return done({
       labels: { [SECRET_TYPE]: type },
@@ -66,7 +81,7 @@ const number = (value: number | undefined) => (value ? String(value) : undefined
 
 /** The fields as Argo CD reads them; `submodules` is ours. */
 function fieldsOf(spec: Spec, project: string | undefined): Record<string, string | undefined> {
-  const { githubApp, insecure } = spec;
+  const { githubApp, azureServicePrincipal: azure, insecure } = spec;
   return {
     url: spec.url,
     type: spec.type ?? "git",
@@ -84,6 +99,10 @@ function fieldsOf(spec: Spec, project: string | undefined): Record<string, strin
     githubAppID: number(githubApp?.id),
     githubAppInstallationID: number(githubApp?.installationId),
     githubAppEnterpriseBaseUrl: githubApp?.enterpriseBaseUrl,
+    azureServicePrincipalClientId: azure?.clientId,
+    azureServicePrincipalTenantId: azure?.tenantId,
+    azureActiveDirectoryEndpoint: azure?.activeDirectoryEndpoint,
+    useAzureWorkloadIdentity: yes(spec.useAzureWorkloadIdentity),
   };
 }
 
@@ -96,6 +115,10 @@ function movedFrom(kept: KubeObject, spec: Spec): string | undefined {
   const [old, next] = [github(field(kept, "githubAppEnterpriseBaseUrl")), github(spec.githubApp?.enterpriseBaseUrl)];
   if (spec.githubApp && field(kept, "githubAppPrivateKey") && old !== next)
     return `the address of the GitHub App moved from ${old} to ${next}`;
+  const azure = (url: string | undefined) => hostOf(url || "https://login.microsoftonline.com");
+  const [from, to] = [azure(field(kept, "azureActiveDirectoryEndpoint")), azure(spec.azureServicePrincipal?.activeDirectoryEndpoint)];
+  if (spec.azureServicePrincipal && field(kept, "azureServicePrincipalClientSecret") && from !== to)
+    return `the sign-in of the service principal moved from ${from} to ${to}`;
   // A proxy sees everything of plain HTTP, and of HTTPS whose certificate is not checked.
   const proxy = field(kept, "proxy");
   if (spec.proxy && proxy !== spec.proxy) return `the proxy changed from ${proxy ?? "none"} to ${spec.proxy}`;

@@ -11,8 +11,8 @@ import { startRegistry } from "../../../test/servers/registry.ts";
 import { run } from "../../../test/servers/run.ts";
 import { makeServerCertificate } from "../../../test/servers/tls.ts";
 import { Secret } from "../../base/secret.ts";
-import { forgetTokens } from "./github-app.ts";
 import { type Bench, configMap, startBench } from "./testing.ts";
+import { tokens as held } from "./tokens.ts";
 import type { RepoAccess } from "./types.ts";
 
 let bench: Bench;
@@ -39,7 +39,7 @@ describe("a GitHub App", () => {
   });
   afterAll(() => github.stop());
   beforeEach(() => {
-    forgetTokens();
+    held.clear();
     github.requests.length = 0;
   });
 
@@ -60,7 +60,7 @@ describe("a GitHub App", () => {
     expect(await Promise.all([names(repo), names(repo)])).toEqual([["a"], ["a"]]);
     expect(github.requests).toEqual(["GET /orgs/team/installation", "POST /app/installations/77/access_tokens"]);
     // A new token is no other way in: the copy is the same.
-    forgetTokens();
+    held.clear();
     await bench.git.commit("team/app", { "b.yaml": configMap("b") }, "more");
     expect(await names(repo)).toEqual(["a", "b"]);
   });
@@ -81,7 +81,7 @@ describe("a GitHub App", () => {
       await names(repo);
       const before = tokens();
       github.lifeMs = 200_000;
-      forgetTokens();
+      held.clear();
       await names(repo);
       await names(repo);
       // Each command asks: what is left is less than a clone may take.
@@ -89,7 +89,7 @@ describe("a GitHub App", () => {
     } finally {
       github.lifeMs = 3_600_000;
     }
-    forgetTokens();
+    held.clear();
     expect(await names(repo)).toEqual(["a"]);
     bench.git.setPassword("team/short", "x-access-token", "withdrawn");
     expect(await reason(repo)).toBe("AuthenticationFailed");
@@ -181,7 +181,16 @@ describe("a test of a connection tells the layer that fails", () => {
     ["Helm: a page", () => ({ type: "helm", url }), "NotARepository"],
     ["OCI: no such host", () => ({ type: "oci", url: "oci://nowhere.invalid/x" }), "HostNotFound"],
     ["OCI: nobody listens", () => ({ type: "oci", url: "oci://127.0.0.1:1/x", forceHttp: true }), "ConnectionRefused"],
-    ["a cloud's identity", () => ({ url: bench.git.cloneUrl("nope"), unsupported: "gcpServiceAccountKey" }), "SourceUnsupported"],
+    [
+      "an identity in Azure, for another host",
+      () => ({ url: bench.git.cloneUrl("nope"), azureWorkloadIdentity: true }),
+      "RepositoryUrlRefused",
+    ],
+    [
+      "an identity in Azure, which is not there",
+      () => ({ url: "https://dev.azure.com/o/p/_git/r", azureWorkloadIdentity: true }),
+      "CloudIdentityMissing",
+    ],
   ])("%s", async (_, repo, want) => expect(await reason(repo())).toBe(want));
 
   test("Git: credentials", async () => {

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { RUN_REASONS, run } from "../../base/run.ts";
-import { withToken } from "./authorization.ts";
-import { forgetTokens } from "./github-app.ts";
+import { signsIn, withToken } from "./authorization.ts";
 import { pinned } from "./pinned.ts";
 import { redirected } from "./redirect.ts";
+import { tokens } from "./tokens.ts";
 import { REPO, type RepoAccess } from "./types.ts";
 import { isSsh, redactUrl } from "./url.ts";
 
@@ -73,18 +73,29 @@ export async function git(cwd: string, args: string[], options: { maxBytes?: num
 }
 
 /** One git command against a remote, with its credentials in files of a private folder that lives as long as the command. */
-export async function gitRemote(
-  repo: RepoAccess,
-  options: { args: string[]; cwd: string; deadlineMs: number; maxBytes: number; allowLocal?: boolean },
-  moved = false,
-): Promise<Outcome<string>> {
+export async function gitRemote(repo: RepoAccess, options: RemoteOptions, moved = false): Promise<Outcome<string>> {
   const signedIn = await withToken(repo);
   if (signedIn.kind !== "done") return signedIn;
+  const said = await gitWith(signedIn.value, repo, options, moved);
+  // An app may have been installed anew, or a role been given: who was refused gets a new token next time.
+  if (said.kind !== "done" && said.reason === REPO.authentication) tokens.refused(signedIn.value.password ?? signedIn.value.bearerToken);
+  return said;
+}
+
+interface RemoteOptions {
+  args: string[];
+  cwd: string;
+  deadlineMs: number;
+  maxBytes: number;
+  allowLocal?: boolean;
+}
+
+async function gitWith(signedIn: RepoAccess, repo: RepoAccess, options: RemoteOptions, moved: boolean): Promise<Outcome<string>> {
   const pin = await pinned(repo);
   if (pin.kind !== "done") return pin;
   const folder = await mkdtemp(join(tmpdir(), "outpost-git-"));
   try {
-    const env = { ...gitEnv(options.allowLocal, pin.value.config), ...(await credentials(signedIn.value, folder, pin.value.ssh)) };
+    const env = { ...gitEnv(options.allowLocal, pin.value.config), ...(await credentials(signedIn, folder, pin.value.ssh)) };
     const memory = options.args[0] === "ls-remote" ? LS_MEMORY_KIB : FETCH_MEMORY_KIB;
     const ran = await run("/bin/sh", { ...options, args: ["-c", LIMITED, String(memory), ...options.args], env });
     if (ran.kind !== "done") {
@@ -216,9 +227,7 @@ const ANSWERS: [RegExp, (url: string, repo: RepoAccess) => Failure][] = [
 ];
 
 function denied(url: string, repo: RepoAccess): Failure {
-  // An app may have been installed anew: the next one gets a new token.
-  if (repo.githubApp) forgetTokens();
-  const has = repo.password || repo.sshPrivateKey || repo.bearerToken || repo.githubApp;
+  const has = signsIn(repo);
   return stop(
     REPO.authentication,
     has ? `${url} does not accept the credentials given for it` : `${url} asks for credentials and none are given for it`,

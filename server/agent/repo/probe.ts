@@ -3,14 +3,14 @@ import { ask } from "./ask.ts";
 import { authorizationOf } from "./authorization.ts";
 import { RegistryClient } from "./registry.ts";
 import { REPO, type Refs, type RepoAccess } from "./types.ts";
-import { isSsh, redactUrl } from "./url.ts";
+import { isOci, isSsh, redactUrl } from "./url.ts";
 import { helmIndex, withRegistry } from "./versions.ts";
 
 const MAX_BYTES = 1_000_000;
 
 /** Whether a repository of any type is there and lets us in. */
 export function probe(repo: RepoAccess, refs: (repo: RepoAccess) => Promise<Outcome<Refs>>): Promise<Outcome<unknown>> {
-  if (repo.type === "oci" || repo.url.startsWith("oci://")) return probeRegistry(repo);
+  if (isOci(repo)) return probeRegistry(repo);
   return repo.type === "helm" ? helmIndex(repo) : probeGit(repo, refs);
 }
 

@@ -3,6 +3,7 @@ import { EnvHttpProxyAgent, request } from "undici";
 import { guardedLookup, isMetadata, refusedFrom } from "../../base/address.ts";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
 import { tlsOf, unreachable } from "./ask.ts";
+import { registrySignIn, signsIn } from "./authorization.ts";
 import { REPO, type RepoAccess } from "./types.ts";
 
 const DEADLINE_MS = 60_000;
@@ -126,7 +127,7 @@ export class RegistryClient {
     const { status } = answer.value;
     if (status === 200) return answer;
     if (status === 401 || status === 403) {
-      const has = this.#repo.password !== undefined;
+      const has = signsIn(this.#repo);
       return stop(
         REPO.authentication,
         has
@@ -140,12 +141,13 @@ export class RegistryClient {
 
   /** A challenge's answer: the password itself, or a token from where the registry says. */
   async #signIn(challenge: string): Promise<Outcome<string>> {
-    const { username = "", password, bearerToken, unsupported } = this.#repo;
-    if (unsupported) return stop(REPO.unsupported, `${this.#shown}: credentials by ${unsupported} are not supported`);
+    const field = (name: string) => new RegExp(`${name}="([^"]*)"`, "i").exec(challenge)?.[1];
+    const signedIn = await registrySignIn(this.#repo, this.#origin, field("realm") ?? "", field("service") ?? "");
+    if (signedIn.kind !== "done") return signedIn;
+    const { username = "", password, bearerToken } = signedIn.value;
     if (bearerToken) return done(`Bearer ${bearerToken.reveal()}`);
     const basic = password ? `Basic ${Buffer.from(`${username}:${password.reveal()}`).toString("base64")}` : undefined;
     if (!/^bearer /i.test(challenge)) return basic ? done(basic) : done("");
-    const field = (name: string) => new RegExp(`${name}="([^"]*)"`, "i").exec(challenge)?.[1];
     const realm = field("realm") ?? "";
     if (!URL.canParse(realm) || (new URL(realm).protocol !== "https:" && !this.#repo.forceHttp))
       return stop(REPO.refused, `${this.#shown} names no usable place for tokens`);

@@ -14,6 +14,8 @@ export const REPO = {
   connection: "ConnectionRefused",
   notRepository: "NotARepository",
   authentication: "AuthenticationFailed",
+  identity: "CloudIdentityMissing",
+  token: "TokenRefused",
   hostKey: "HostKeyUnknown",
   certificate: "CertificateUntrusted",
   revision: "RevisionNotFound",
@@ -86,6 +88,13 @@ export interface RepoAccess {
   tlsClientKey?: Secret;
   githubApp?: { id: string; installationId?: string; baseUrl?: string };
   githubAppPrivateKey?: Secret;
+  /** The file of a service account of Google Cloud. */
+  gcpServiceAccountKey?: Secret;
+  /** The repo server's own identity in Azure. */
+  azureWorkloadIdentity?: boolean;
+  /** An application registered in Azure. */
+  azurePrincipal?: { tenantId: string; clientId: string; authority?: string };
+  azurePrincipalSecret?: Secret;
   /** Files that are pointers of Git LFS are fetched. */
   lfs?: boolean;
   submodules?: boolean;
@@ -97,8 +106,6 @@ export interface RepoAccess {
   project?: string;
   /** By which its commits are judged, where somebody wants to know. */
   keyring?: Keyring;
-  /** A field of its Secret that asks for a way in which is not known here. */
-  unsupported?: string;
 }
 
 export interface HelmParameters {

@@ -9,18 +9,16 @@ const SCP = /^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]+):(?!\/\/)(.+)$/;
 const UNSAFE = /[\p{Cc}\s]/u;
 
 /** The address and all that lets one in: what one may read, another one with the same address may not. */
-export function identityOf({
-  url,
-  username,
-  password,
-  sshPrivateKey,
-  bearerToken,
-  tlsClientKey,
-  githubApp,
-  githubAppPrivateKey,
-}: RepoAccess) {
-  const secrets = [password, sshPrivateKey, bearerToken, tlsClientKey, githubAppPrivateKey];
-  return [url, username ?? "", githubApp ?? "", ...secrets.map((secret) => secret?.reveal() ?? "")];
+export function identityOf(repo: RepoAccess) {
+  const { password, sshPrivateKey, bearerToken, tlsClientKey, githubAppPrivateKey, gcpServiceAccountKey, azurePrincipalSecret } = repo;
+  const secrets = [password, sshPrivateKey, bearerToken, tlsClientKey, githubAppPrivateKey].map((secret) => secret?.reveal() ?? "");
+  const { url, username = "", githubApp = "", azureWorkloadIdentity, azurePrincipal = "" } = repo;
+  // Only where there are some: folders that older versions made keep their names.
+  const clouds = gcpServiceAccountKey || azureWorkloadIdentity || azurePrincipal;
+  const more = clouds
+    ? [gcpServiceAccountKey?.reveal() ?? "", azureWorkloadIdentity ?? false, azurePrincipal, azurePrincipalSecret?.reveal() ?? ""]
+    : [];
+  return [url, username, githubApp, ...secrets, ...more];
 }
 
 export interface UrlPolicy {
@@ -68,6 +66,8 @@ export function placeOf(url: string): { host: string; port: string } | undefined
   const usual: Record<string, string> = { "http:": "80", "https:": "443", "ssh:": "22" };
   return hostname ? { host: hostname, port: port || usual[protocol] || "" } : undefined;
 }
+
+export const isOci = ({ type, url }: RepoAccess): boolean => type === "oci" || url.startsWith("oci://");
 
 export const isSsh = (url: string): boolean => url.startsWith("ssh://") || (!url.includes("://") && SCP.test(url));
 

@@ -13,7 +13,15 @@ export type Call =
   | { call: "revision"; request: RevisionRequest }
   | { call: "survey"; request: SurveyRequest };
 
-const SECRETS = ["password", "sshPrivateKey", "bearerToken", "tlsClientKey", "githubAppPrivateKey"] as const;
+const SECRETS = [
+  "password",
+  "sshPrivateKey",
+  "bearerToken",
+  "tlsClientKey",
+  "githubAppPrivateKey",
+  "gcpServiceAccountKey",
+  "azurePrincipalSecret",
+] as const;
 
 export function encodeCall(call: Call): string {
   if (call.call === "refs" || call.call === "charts" || call.call === "probe") return JSON.stringify({ ...call, repo: open(call.repo) });

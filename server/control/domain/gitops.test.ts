@@ -144,6 +144,8 @@ describe("projects", () => {
 
 const pem = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs1", format: "pem" }) as string;
 const githubApp = { id: 1 };
+const azureServicePrincipal = { clientId: "c", tenantId: "t" };
+const serviceAccount = JSON.stringify({ type: "service_account", client_email: "a@b", private_key: pem });
 describe.each(["repositories", "repositorycredentials"] as const)("%s", (collection) => {
   const base = { url: "https://git.example/team/" };
   table(collection, base, [
@@ -165,6 +167,37 @@ describe.each(["repositories", "repositorycredentials"] as const)("%s", (collect
       { credentials: { password: "p", bearerToken: "t" } },
       /^\/spec\/credentials\/bearerToken `password` is given already/,
     ],
+    ["a service account of Google", { credentials: { gcpServiceAccountKey: serviceAccount } }, undefined],
+    [
+      "a service account's file that is none",
+      { credentials: { gcpServiceAccountKey: '{"canary":1}' } },
+      /^\/spec\/credentials\/gcpServiceAccountKey (?!.*canary)/,
+    ],
+    [
+      "a service account by SSH",
+      { url: "git@git.example:x", credentials: { gcpServiceAccountKey: serviceAccount } },
+      /^\/spec\/credentials\/gcpServiceAccountKey /,
+    ],
+    ["a service principal", { azureServicePrincipal, credentials: { azureServicePrincipalClientSecret: "s" } }, undefined],
+    [
+      "a service principal without its secret",
+      { azureServicePrincipal, credentials: {} },
+      /^\/spec\/credentials\/azureServicePrincipalClientSecret /,
+    ],
+    ["a secret without its principal", { credentials: { azureServicePrincipalClientSecret: "s" } }, /^\/spec\/azureServicePrincipal /],
+    ["an identity in Azure", { useAzureWorkloadIdentity: true }, undefined],
+    ["an identity in Azure by SSH", { url: "git@git.example:x", useAzureWorkloadIdentity: true }, /^\/spec\/useAzureWorkloadIdentity /],
+    ["an identity in Azure and a user", { username: "u", useAzureWorkloadIdentity: true }, /^\/spec\/username /],
+    [
+      "an identity in Azure and a password",
+      { useAzureWorkloadIdentity: true, credentials: { password: "p" } },
+      /^\/spec\/credentials\/password /,
+    ],
+    [
+      "two identities",
+      { useAzureWorkloadIdentity: true, azureServicePrincipal },
+      /^\/spec\/useAzureWorkloadIdentity `azureServicePrincipal`/,
+    ],
     ["half a client certificate", { credentials: { tlsClientCertData: "c" } }, /^\/spec\/credentials\/tlsClientCertKey /],
     ["plain HTTP for Git", { insecureOciForceHttp: true }, /^\/spec\/insecureOciForceHttp /],
     ["plain HTTP for a registry", { url: "oci://r.example/charts", type: "oci", insecureOciForceHttp: true }, undefined],
@@ -174,6 +207,18 @@ describe.each(["repositories", "repositorycredentials"] as const)("%s", (collect
     expect(faultOf(collection, { ...base, githubApp: { id: 2 } }, { githubApp })).toBeUndefined();
     expect(faultOf(collection, { ...base, githubApp }, { username: "u" })).toMatch(/^\/spec\/credentials\/githubAppPrivateKey /);
   });
+});
+
+describe("clusters", () => {
+  const [awsAuth, exec] = [{ clusterName: "prod" }, { command: "aws" }];
+  table("clusters", { agent: "a", server: "https://k8s.example" }, [
+    ["a token", { credentials: { bearerToken: "t" } }, undefined],
+    ["a cluster of EKS", { awsAuth }, undefined],
+    ["a program", { exec, credentials: {} }, undefined],
+    ["a program and EKS", { exec, awsAuth }, /^\/spec\/exec `awsAuth` signs in already/],
+    ["EKS and a token", { awsAuth, credentials: { bearerToken: "canary" } }, /^\/spec\/credentials\/bearerToken (?!.*canary)/],
+    ["a program and a certificate", { exec, credentials: { clientKeyData: "k" } }, /^\/spec\/credentials\/clientKeyData `exec`/],
+  ]);
 });
 
 describe("repositories alone", () => {

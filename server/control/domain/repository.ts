@@ -7,7 +7,7 @@ type Credentials = Schemas["RepositoryCredentials"];
 
 /** What is wrong between the fields of a repository, or of credentials for several. */
 export function repositoryFaults(spec: Spec): Fault[] {
-  const { url, type = "git", githubApp, credentials } = spec;
+  const { url, type = "git", githubApp, azureServicePrincipal, useAzureWorkloadIdentity, credentials } = spec;
   const faults: Fault[] = [];
   const http = /^https?:\/\//.test(url);
   for (const field of ["enableLfs", "submodules", "depth"] as const)
@@ -24,12 +24,34 @@ export function repositoryFaults(spec: Spec): Fault[] {
     faults.push({ pointer: "/spec/githubApp", detail: "A GitHub App opens Git repositories by HTTPS: give such an address." });
   if (githubApp && spec.username)
     faults.push({ pointer: "/spec/username", detail: "A GitHub App needs no user: leave out `username` or `githubApp`." });
+  const ways = Object.entries({ githubApp, azureServicePrincipal, useAzureWorkloadIdentity }).flatMap(([name, given]) =>
+    given ? [name] : [],
+  );
+  if (ways.length > 1) faults.push({ pointer: `/spec/${ways[1]}`, detail: `\`${ways[0]}\` signs in already: give one of them.` });
+  for (const name of ["azureServicePrincipal", "useAzureWorkloadIdentity"] as const) {
+    if (!spec[name]) continue;
+    if (!http && !url.startsWith("oci://"))
+      faults.push({
+        pointer: `/spec/${name}`,
+        detail: "An identity in Azure opens addresses of HTTPS and registries: give such an address.",
+      });
+    if (spec.username)
+      faults.push({ pointer: "/spec/username", detail: `An identity in Azure needs no user: leave out \`username\` or \`${name}\`.` });
+  }
   return credentials ? [...faults, ...credentialFaults(spec, credentials)] : faults;
 }
 
-const ONE_OF = ["password", "bearerToken", "sshPrivateKey", "githubAppPrivateKey"] as const;
+const ONE_OF = [
+  "password",
+  "bearerToken",
+  "sshPrivateKey",
+  "githubAppPrivateKey",
+  "gcpServiceAccountKey",
+  "azureServicePrincipalClientSecret",
+] as const;
 
-function credentialFaults({ githubApp }: Spec, credentials: Credentials): Fault[] {
+function credentialFaults(spec: Spec, credentials: Credentials): Fault[] {
+  const { url, githubApp, azureServicePrincipal, useAzureWorkloadIdentity } = spec;
   const at = "/spec/credentials";
   const faults: Fault[] = [];
   const [first, second] = ONE_OF.filter((field) => credentials[field]);
@@ -46,24 +68,62 @@ function credentialFaults({ githubApp }: Spec, credentials: Credentials): Fault[
       pointer: `${at}/githubAppPrivateKey`,
       detail: "It is no RSA private key in PEM: give the text of the file that GitHub gave for the App.",
     });
-  if (githubApp && !credentials.githubAppPrivateKey) faults.push(keyNeeded);
+  if (githubApp && !credentials.githubAppPrivateKey) faults.push(NEEDED.githubApp);
+  const { gcpServiceAccountKey: file, azureServicePrincipalClientSecret: secret } = credentials;
+  if (file && !/^(https?|oci):\/\//.test(url))
+    faults.push({
+      pointer: `${at}/gcpServiceAccountKey`,
+      detail: "A service account opens addresses of HTTPS and registries: give such an address.",
+    });
+  if (file && !isServiceAccount(file))
+    faults.push({
+      pointer: `${at}/gcpServiceAccountKey`,
+      detail: "It is no JSON file of a service account: give the text of the file that Google gave.",
+    });
+  if (secret && !azureServicePrincipal)
+    faults.push({
+      pointer: "/spec/azureServicePrincipal",
+      detail: "`azureServicePrincipalClientSecret` needs `azureServicePrincipal` with its ids.",
+    });
+  if (azureServicePrincipal && !secret) faults.push(NEEDED.azureServicePrincipal);
+  if (useAzureWorkloadIdentity && first)
+    faults.push({
+      pointer: `${at}/${first}`,
+      detail: "The repo server's own identity in Azure needs no credentials: leave out one of both.",
+    });
   return faults;
 }
 
-const keyNeeded: Fault = {
-  pointer: "/spec/credentials/githubAppPrivateKey",
-  detail: "A GitHub App signs in with its private key: give the text of the file that GitHub gave for the App.",
-};
+const NEEDED = {
+  githubApp: {
+    pointer: "/spec/credentials/githubAppPrivateKey",
+    detail: "A GitHub App signs in with its private key: give the text of the file that GitHub gave for the App.",
+  },
+  azureServicePrincipal: {
+    pointer: "/spec/credentials/azureServicePrincipalClientSecret",
+    detail: "An application of Azure signs in with its secret: give the value that Azure showed for it.",
+  },
+} satisfies Record<string, Fault>;
 
-/** Credentials that stay must fit what is new: a GitHub App has never had its key when it was not there before. */
+/** Credentials that stay must fit what is new: an App has never had its key when it was not there before. */
 export function keptFaults(spec: Record<string, unknown>, before: Record<string, unknown> | undefined): Fault[] {
   const given = spec.credentials !== undefined || spec.sealedCredentials !== undefined;
-  return spec.githubApp && !given && !before?.githubApp ? [keyNeeded] : [];
+  const names = ["githubApp", "azureServicePrincipal"] as const;
+  return given ? [] : names.filter((name) => spec[name] && !before?.[name]).map((name) => NEEDED[name]);
 }
 
 function isRsaKey(pem: string): boolean {
   try {
     return createPrivateKey(pem).asymmetricKeyType === "rsa";
+  } catch {
+    return false;
+  }
+}
+
+function isServiceAccount(text: string): boolean {
+  try {
+    const { type, client_email, private_key } = JSON.parse(text) as Record<string, unknown>;
+    return type === "service_account" && typeof client_email === "string" && typeof private_key === "string" && isRsaKey(private_key);
   } catch {
     return false;
   }

@@ -3,6 +3,7 @@ import { canonical } from "../../base/canonical.ts";
 import { escapePointer } from "../../base/json.ts";
 import { setFaults } from "./applicationset.ts";
 import { projectFaults } from "./appproject.ts";
+import { clusterFaults } from "./cluster.ts";
 import { deref, type Noun } from "./nouns.ts";
 import { checkPipeline } from "./pipelines/check.ts";
 import { type Fault, invalid, Problem, refuse } from "./problem.ts";
@@ -44,6 +45,7 @@ export function checkSchema(noun: Noun, spec: Spec): void {
 const FAULTS: Partial<Record<Noun["collection"], (spec: never) => readonly Fault[]>> = {
   applicationsets: setFaults,
   appprojects: projectFaults,
+  clusters: clusterFaults,
   repositories: repositoryFaults,
   repositorycredentials: repositoryFaults,
   repositorycertificates: certificateFaults,
