@@ -84,6 +84,13 @@ export function refusedFrom(host: string): (address: string) => boolean {
   return (address) => isMetadata(address) || (!local && (isLoopback(address) || /(^|\.)localhost\.?$/i.test(address)));
 }
 
+/** Whether an address leads elsewhere than it reads: by dots or backslashes in its path, also as a server decodes them. */
+export function isDetour(url: string): boolean {
+  const path = url.replace(/^[a-z0-9+.-]+:\/\//i, "").replace(/[?#].*$/s, "");
+  const plain = path.replace(/%2e/gi, ".").replace(/%2f/gi, "/").replace(/%5c/gi, "\\");
+  return plain.includes("\\") || plain.split(/[/:]/).some((part) => part === "." || part === "..");
+}
+
 /** The code of the error that a guarded lookup gives. */
 export const ADDRESS_REFUSED = "ADDRESS_REFUSED";
 

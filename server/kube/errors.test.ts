@@ -40,7 +40,12 @@ const cases: [string, { given: [number, string]; want: object }][] = [
 test.each(cases)("%s", (_, { given, want }) => {
   expect(failureOf(...given)).toMatchObject(want);
 });
-test("what a Secret holds is not told when the server refuses it", () => {
-  const message = 'Secret "s" is invalid: data[a]: Invalid value: "canary": not base64; in [{"data":{"a":"canary"}}]';
+test.each([
+  'Secret "s" is invalid: data[a]: Invalid value: "canary": not base64; in [{"data":{"a":"canary"}}]',
+  'Secret "s" is invalid: data: Invalid value: []string{"canary"}: x',
+  'Secret "s" is invalid: data: Invalid value: {"a":"b: canary"}: x',
+  'failed to create typed patch object (n/s; /v1, Kind=Secret): .data.a: expected string, got &value.valueUnstructured{Value:"canary"}',
+  "failed to create typed patch object (n/s; /v1, Kind=Secret): errors:\n  .data: expected map, got &{[canary\ncanary]}\n  .type: expected string, got &{canary}",
+])("what a Secret holds is not told when the server refuses it: %s", (message) => {
   expect(JSON.stringify(failureOf(422, status(message)))).not.toContain("canary");
 });

@@ -57,8 +57,12 @@ export function failureOf(status: number, body: string): Failure {
   return stop(KUBE.invalid, message);
 }
 
-// Validation errors quote what they refuse; of a Secret that would be its content ("illegal base64 data", "Invalid value: …").
+// Errors quote what they refuse; of a Secret that would be its content ("illegal base64 data", "Invalid value: …", "expected string, got …").
 function redactValues(message: string): string {
   if (!/\bSecret\b/.test(message)) return message;
-  return message.replace(/Invalid value: ("(?:[^"\\]|\\.)*"|[^:]+)/g, "Invalid value: [redacted]").replace(/in \[.*\]/gs, "in [redacted]");
+  return message
+    .replace(/Invalid value: "(?:[^"\\]|\\.)*"/g, "Invalid value: [redacted]")
+    .replace(/Invalid value: (?!\[redacted]).*/gs, "Invalid value: [redacted]")
+    .replace(/, got .*/gs, ", got [redacted]")
+    .replace(/in \[.*\]/gs, "in [redacted]");
 }

@@ -1,4 +1,4 @@
-import { withheld } from "./cluster-world.ts";
+import { clusterWorld, type WorldOptions, withheld } from "./cluster-world.ts";
 
 const secret = (name: string, labels: Record<string, string> = {}, type = "Opaque") => ({
   apiVersion: "v1",
@@ -26,4 +26,11 @@ test.each([
   ["a release of Helm with its values", secret("sh.helm.release.v1.a.v1", {}, "helm.sh/release.v1")],
 ])("a set may not send %s", (_, one) => {
   expect(withheld(one)).toMatch(/is not sent to a host/);
+});
+
+test("a cluster's annotations are parameters, but not the copy of its Secret that kubectl keeps there", () => {
+  const annotations = { region: "eu", "kubectl.kubernetes.io/last-applied-configuration": '{"data":{"config":"canary"}}' };
+  const one = { ...secret("cluster-a"), metadata: { name: "cluster-a", annotations } };
+  const { clusters } = clusterWorld({ clusters: () => [one] } as unknown as WorldOptions);
+  expect(clusters()[0]!.annotations).toEqual({ region: "eu" });
 });

@@ -90,9 +90,13 @@ async function objectsOf(
   return found.kind === "done" ? done(found.value.items) : found;
 }
 
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
 function clusterOf(secret: KubeObject): Cluster {
   const field = (name: string) =>
     typeof secret.data?.[name] === "string" ? Buffer.from(secret.data[name], "base64").toString("utf8") : "";
-  const { labels, annotations } = secret.metadata;
+  // kubectl keeps a copy of the whole Secret there.
+  const { [LAST_APPLIED]: _, ...annotations } = secret.metadata.annotations ?? {};
+  const { labels } = secret.metadata;
   return { name: field("name") || field("server"), server: field("server"), project: field("project"), labels, annotations };
 }

@@ -21,6 +21,11 @@ export class Claims {
     else this.#keys.set(owner, new Set([key]));
   }
 
+  /** Gives up one object. */
+  giveUp(key: string, owner: string): void {
+    if (this.#owners.get(key) === owner) this.#drop(key, owner);
+  }
+
   /** Gives up what an application wants no more; without `wanted`, all of it. */
   release(owner: string, wanted?: (key: string) => boolean): void {
     for (const key of this.#keys.get(owner) ?? []) if (!wanted?.(key)) this.#drop(key, owner);

@@ -77,13 +77,20 @@ function clean(given: KubeObject, namespaced: boolean, namespace: string): KubeO
   if (!namespaced) delete metadata.namespace;
   else if (!metadata.namespace && namespace) metadata.namespace = namespace;
   const result: KubeObject = { ...object, metadata } as KubeObject;
-  if (result.apiVersion === "v1" && result.kind === "Secret" && result.stringData && typeof result.stringData === "object") {
+  // What is no map of plain values stays as it is: the API server refuses it.
+  if (result.apiVersion === "v1" && result.kind === "Secret" && isPlainMap(result.stringData)) {
     const { stringData, ...secret } = result;
-    const encoded = Object.entries(stringData as Record<string, unknown>).map(([k, v]) => [k, Buffer.from(String(v)).toString("base64")]);
+    const encoded = Object.entries(stringData).map(([k, v]) => [k, Buffer.from(String(v)).toString("base64")]);
     return { ...secret, data: { ...(secret.data as object), ...Object.fromEntries(encoded) } } as KubeObject;
   }
   return result;
 }
+
+const isPlainMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((one) => one === null || typeof one !== "object");
 
 function track(object: KubeObject, app: string, namespace: string): void {
   const { labels, annotations } = object.metadata;

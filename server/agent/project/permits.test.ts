@@ -10,6 +10,13 @@ test.each<[string[], string, boolean]>([
   [["*", "!https://git.example.com/**"], "https://git.example.com/a/b", false],
   [["git@git.example.com:a/b"], "ssh://git@git.example.com/a/b.git", true],
   [["https://git.example.com/a"], "git@git.example.com:a", false],
+  [["https://git.example.com/a/**"], "https://git.example.com/a/../b", false],
+  [["https://git.example.com/a/*"], "https://git.example.com/a/..\\b", false],
+  [["https://git.example.com/a/*"], "https://git.example.com/a/%2e%2e%2fb", false],
+  [["https://git.example.com/a/*"], "https://git.example.com/a/..%5Cb", false],
+  [["git@git.example.com:a/**"], "git@git.example.com:a/../b", false],
+  [["oci://git.example.com/a/**"], "oci://git.example.com/a/./../b", false],
+  [["https://git.example.com/a/*"], "https://git.example.com/a/..b", true],
 ])("sources %j permit %s: %j", (sourceRepos, url, want) => {
   expect(permitsSource({ sourceRepos }, url)).toBe(want);
 });

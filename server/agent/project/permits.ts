@@ -1,3 +1,4 @@
+import { isDetour } from "../../base/address.ts";
 import { matchGlob } from "../../base/glob.ts";
 
 interface GroupKind {
@@ -27,6 +28,8 @@ function fits(pattern: string | undefined, text: string, separators = ""): boole
 
 /** Whether an application of the project may come from a repository. */
 export function permitsSource({ sourceRepos = [] }: ProjectSpec, repoUrl: string): boolean {
+  // A pattern is compared with the text, and the text says another place than it seems to.
+  if (isDetour(repoUrl)) return false;
   const url = normalizeRepoUrl(repoUrl);
   let permitted = false;
   for (const pattern of sourceRepos) {
