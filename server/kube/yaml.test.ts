@@ -13,6 +13,8 @@ test.each([
   ],
   ["JSON", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, 1],
   ["a list without items", "apiVersion: v1\nkind: ConfigMapList\nitems:\n", 0],
+  ["a list of another name", "apiVersion: v1\nkind: Batch\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", 1],
+  ["an object with a field called items", "apiVersion: v1\nkind: Shelf\nmetadata: {name: a}\nitems:\nspec: {size: 1}\n", 1],
   ["brackets that begin further left", `${cm}list: [ "a",\n"b" ]\nmap: {a: [1,\n2\n], b: 3\n}\n---\n${cm}`, 2],
   ["nothing", "", 0],
 ])("%s", (_, text, count) => {

@@ -111,7 +111,7 @@ function collect(value: unknown, into: KubeObject[], options: ManifestOptions): 
   if (Object.keys(value).length === 0) return undefined;
   if (typeof object.kind !== "string" || !object.kind) return "an object has no kind";
   if (typeof object.apiVersion !== "string" || !object.apiVersion) return `${object.kind} has no apiVersion`;
-  if (object.kind.endsWith("List") && (Array.isArray(object.items) || object.items === null)) {
+  if (isList(object)) {
     for (const item of object.items ?? []) {
       const failed = collect(item, into, options);
       if (failed) return failed;
@@ -131,5 +131,9 @@ function collect(value: unknown, into: KubeObject[], options: ManifestOptions): 
   into.push(object);
   return undefined;
 }
+
+/** Items make a list, whatever its kind is called, as `kubectl` reads it; without any it is one unless it has what only an object has. */
+const isList = ({ items, spec, status }: KubeObject): boolean =>
+  Array.isArray(items) || (items === null && spec === undefined && status === undefined);
 
 const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n").length;

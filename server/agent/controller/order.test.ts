@@ -43,6 +43,16 @@ test.each([
     { "helm.sh/hook": "pre-install", [HOOK]: "PostSync" },
     { phases: ["PostSync"], skip: false, deletePolicies: ["BeforeHookCreation"] },
   ],
+  [
+    { "helm.sh/hook": "pre-install", [HOOK]: "Nonsense" },
+    { phases: ["PreSync"], skip: false, deletePolicies: ["BeforeHookCreation"] },
+  ],
+  [
+    { "helm.sh/hook": "crd-install,post-install" },
+    { phases: ["PreSync", "PostSync"], skip: false, deletePolicies: ["BeforeHookCreation"] },
+  ],
+  [{ [HOOK]: "" }, { phases: [], skip: false, deletePolicies: ["BeforeHookCreation"] }],
+  [{ [HOOK]: "Nonsense,Skip" }, { phases: [], skip: true, deletePolicies: ["BeforeHookCreation"] }],
 ])("hook of %j", (annotations, want) => {
   expect(hookOf(object("Job", "j", annotations))).toEqual(want && { partings: [], ...want });
 });

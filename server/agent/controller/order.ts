@@ -43,6 +43,8 @@ export interface Hook {
 }
 
 const HELM_HOOKS: Record<string, Phase> = {
+  // Beside other hooks; alone it makes none.
+  "crd-install": "PreSync",
   "pre-install": "PreSync",
   "pre-upgrade": "PreSync",
   "post-install": "PostSync",
@@ -55,18 +57,18 @@ const HELM_POLICIES: Record<string, string> = {
   "before-hook-creation": "BeforeHookCreation",
 };
 
-/** What makes an object a hook; undefined for an ordinary one. An Argo annotation, whatever it says, silences Helm's. */
+const isPhase = (name: string): name is Phase => PHASES.includes(name as Phase);
+const isParting = (name: string): name is Parting => name === "PreDelete" || name === "PostDelete";
+
+/** What makes an object a hook; undefined for an ordinary one. An Argo annotation that names a known hook silences Helm's. */
 export function hookOf(object: KubeObject): Hook | undefined {
   const { annotations } = object.metadata;
-  const argo = csv(annotations?.[META.hook]);
-  const helm = csv(annotations?.[META.helmHook]);
-  if (argo.length === 0 && (helm.length === 0 || (helm.length === 1 && helm[0] === "crd-install"))) return undefined;
-  const named = argo.length
-    ? argo.filter((name): name is Phase => PHASES.includes(name as Phase))
-    : helm.flatMap((name) => HELM_HOOKS[name] ?? []);
-  const partings = argo.length
-    ? argo.filter((name): name is Parting => name === "PreDelete" || name === "PostDelete")
-    : helm.flatMap((name) => HELM_PARTINGS[name] ?? []);
+  const helm = annotations?.[META.helmHook];
+  // The annotation alone makes a hook, also where nothing it says is known: such an object is never applied.
+  if (annotations?.[META.hook] === undefined && (helm === undefined || helm === "crd-install")) return undefined;
+  const argo = csv(annotations?.[META.hook]).filter((name) => isPhase(name) || isParting(name) || name === "Skip");
+  const named = argo.length ? argo.filter(isPhase) : csv(helm).flatMap((name) => HELM_HOOKS[name] ?? []);
+  const partings = argo.length ? argo.filter(isParting) : csv(helm).flatMap((name) => HELM_PARTINGS[name] ?? []);
   const policies = [
     ...csv(annotations?.[META.hookDelete]),
     ...csv(annotations?.[META.helmHookDelete]).flatMap((p) => HELM_POLICIES[p] ?? []),

@@ -72,6 +72,8 @@ export async function directoryFiles(tree: Tree, path: string, options: Director
       let sha = entry.sha;
       if (entry.kind === "link") {
         const target = await tree.find(join(root, relative));
+        // A link to nothing is nobody's manifest; one that leads out, or in circles, is an error.
+        if (target.kind !== "done" && target.reason === REPO.path) continue;
         if (target.kind !== "done") return target;
         if (target.value.kind === "tree") continue;
         sha = target.value.sha;

@@ -192,6 +192,8 @@ export function override(k: Kustomization, o: KustomizeParameters): Kustomizatio
       o.replicas.map((r) => ({ name: r.name, count: Number(r.count) })),
     );
   if (o.commonLabels && Object.keys(o.commonLabels).length) {
+    if (o.labelIncludeTemplates && !o.labelWithoutSelector)
+      return "labelIncludeTemplates is for labels without selectors; set labelWithoutSelector";
     if (o.labelWithoutSelector) {
       const entry = { pairs: o.commonLabels, includeSelectors: false, includeTemplates: o.labelIncludeTemplates ?? false };
       result.labels = [...list(k.labels), entry];

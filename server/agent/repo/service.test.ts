@@ -37,6 +37,8 @@ describe("directories", () => {
     "broken.yaml": "a: [\n",
     "skip.yaml": `# +argocd:skip-file-rendering\n${cm("skip")}`,
     "README.md": "# x",
+    "gone.yaml": { link: "nowhere.yaml" },
+    "again.txt": { link: "a.yaml" },
   };
   let name: string;
   beforeAll(async () => {

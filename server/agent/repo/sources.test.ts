@@ -346,6 +346,11 @@ describe("Kustomize", () => {
     ["a component", { components: ["../parts/one"] }, ["a-one"]],
     ["a component that is not there", { components: ["../parts/two"] }, /^PathNotFound/],
     ["the same, if that does not matter", { components: ["../parts/two", "../parts/one"], ignoreMissingComponents: true }, ["a-one"]],
+    [
+      "labels for templates alone",
+      { commonLabels: { a: "b" }, labelIncludeTemplates: true },
+      /^KustomizeFailed: k\/kustomization.yaml: labelIncludeTemplates/,
+    ],
     ["a version that is not built in", { version: "v1.2.3" }, /^SourceUnsupported.*v1\.2\.3 is not registered/],
     ["a patch from elsewhere", { patches: [{ path: "https://evil.example/p" }] }, /^SourceRefused.*remote file/],
     ["replicas as text", { replicas: [{ name: "a", count: "2" }] }, /^KustomizeFailed|a/],
