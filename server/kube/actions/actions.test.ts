@@ -65,6 +65,11 @@ const lists: [string, { given: KubeObject; want: string }][] = [
   ],
   ["a secret that never is", { given: object("external-secrets.io/v1", "ExternalSecret", { refreshInterval: "0s" }), want: "refresh!" }],
   [
+    "a secret without an interval that follows its object",
+    { given: object("external-secrets.io/v1", "ExternalSecret", { refreshInterval: 0, refreshPolicy: "OnChange" }), want: "refresh" },
+  ],
+  ["a secret that is never pushed", { given: object("external-secrets.io/v1", "PushSecret", { refreshInterval: "0h" }), want: "push!" }],
+  [
     "a paused pipeline that may go on at once",
     {
       given: pipeline({ lifecycle: { desiredPhase: "Paused" } }, { annotations: { [RESUME]: "slow, fast" } }),
@@ -82,7 +87,14 @@ const lists: [string, { given: KubeObject; want: string }][] = [
     "one instance cannot give way to another",
     {
       given: object("postgresql.cnpg.io/v1", "Cluster", {}, { instancesStatus: { healthy: ["a"] } }),
-      want: "restart, reload, promote!, suspend",
+      want: "restart, reload, promote!, suspend, hibernate",
+    },
+  ],
+  [
+    "a cluster that sleeps",
+    {
+      given: object("postgresql.cnpg.io/v1", "Cluster", {}, {}, { annotations: { "cnpg.io/hibernation": "on" } }),
+      want: "restart, reload, promote!, suspend, rehydrate",
     },
   ],
   ["a kind without actions", { given: object("v1", "ConfigMap"), want: "" }],

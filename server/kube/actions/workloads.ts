@@ -78,7 +78,9 @@ const createJob: Action = {
 
 const NEVER = /^(0+(\.0*)?(ns|us|µs|ms|s|m|h)?)+$/;
 /** Without an interval nothing is refreshed, so that an order to do so would be ignored. */
-const refreshes = ({ spec }: KubeObject): boolean => spec?.refreshInterval === undefined || !NEVER.test(String(spec.refreshInterval));
+const never = ({ spec }: KubeObject): boolean => spec?.refreshInterval !== undefined && NEVER.test(String(spec.refreshInterval));
+/** What is refreshed on a change of the object is so when it is touched, whatever its interval. */
+const refuses = (object: KubeObject): boolean => never(object) && object.spec?.refreshPolicy !== "OnChange";
 const force = touch(annotation("force-sync"));
 const ROLLING = "strimzi.io/manual-rolling-update";
 
@@ -103,7 +105,7 @@ export const workloads: Record<string, Action[]> = {
       run: set([annotation(ROLLING), "true"]),
     },
   ],
-  "external-secrets.io/ExternalSecret": [{ name: "refresh", disabled: (object) => !refreshes(object), run: force }],
-  "external-secrets.io/PushSecret": [{ name: "push", run: force }],
+  "external-secrets.io/ExternalSecret": [{ name: "refresh", disabled: refuses, run: force }],
+  "external-secrets.io/PushSecret": [{ name: "push", disabled: never, run: force }],
   "k8s.mariadb.com/MariaDB": suspendOrResume,
 };
