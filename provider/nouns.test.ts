@@ -158,7 +158,7 @@ test("an application set is waited for, application by application, and what is 
         { name: "b", sync: "OutOfSync", health: "Progressing", message: "0 of 2 available" },
       ],
     });
-    h.config(set('timeouts = { create = "1s" }'));
+    h.config(set('timeouts = { create = "5s" }'));
     expect(await h.fails("apply", "-auto-approve")).toContain("The last reason was: waiting for application b: 0 of 2 available");
     // Without automated sync in the template nobody makes it Synced.
     const manual = '{ metadata = { name = "{{ .name }}" }, spec = { project = "default" } }';

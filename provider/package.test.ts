@@ -42,7 +42,7 @@ const run = (file: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise
       OUTPOST_ENDPOINT: service.endpoint,
       OUTPOST_API_KEY: "key",
     };
-    execFile(file, args, { cwd: folder, env: { ...process.env, ...own, ...env }, timeout: 60_000 }, (error, stdout, stderr) =>
+    execFile(file, args, { cwd: folder, env: { ...process.env, ...own, ...env }, timeout: 240_000 }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     );
   });
@@ -82,7 +82,7 @@ test("a changed byte in the package is refused by the lock file", async () => {
 
 test("its log is understood by Terraform, level by level", async () => {
   const main = join(folder, "main.tf");
-  writeFileSync(main, readFileSync(main, "utf8").replace('id = "prod"', 'id = "prod"\n  timeouts = { create = "1s" }'));
+  writeFileSync(main, readFileSync(main, "utf8").replace('id = "prod"', 'id = "prod"\n  timeouts = { create = "5s" }'));
   const { stderr } = await run("terraform", ["apply", "-auto-approve", "-no-color"], {
     TF_LOG_PROVIDER: "WARN",
     OUTPOST_ENDPOINT: "http://127.0.0.1:1",

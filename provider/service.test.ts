@@ -198,7 +198,7 @@ resource "outpost_task" "t" {
       return ((await answer.json()) as { state: string; params: { env: unknown } }).state;
     };
     expect([await state(first.id), await state(second.id)]).toEqual(["Cancelled", "Queued"]);
-    await h.plan(hcl("3", 'timeouts = { create = "2s" }'));
+    await h.plan(hcl("3", 'timeouts = { create = "8s" }'));
     const late = await h.fails("apply", "-auto-approve", "-no-color");
     expect(late).toMatch(/out of time[\s\S]*queued: /);
     expect(await state(second.id)).toBe("Cancelled");

@@ -121,7 +121,7 @@ export async function world(): Promise<World> {
       );
       memory.remember({ service: started });
     },
-    waitApplication: async (id, what, holds, deadlineMs = 90_000) => {
+    waitApplication: async (id, what, holds, deadlineMs = 180_000) => {
       let last: Schemas["Application"] | undefined;
       return until(
         what,

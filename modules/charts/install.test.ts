@@ -21,7 +21,7 @@ const kubectl = toolPath("kubernetes", "kubectl");
 const run = (program: string, args: string[]): string =>
   execFileSync(program, args, {
     encoding: "utf8",
-    timeout: 60_000,
+    timeout: 240_000,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, HOME: home, KUBECONFIG: server.kubeconfig, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home },
   });

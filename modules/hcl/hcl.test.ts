@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 const terraform = (folder: string, ...args: string[]) =>
-  execFileSync("terraform", args, { cwd: folder, env, encoding: "utf8", timeout: 60_000, stdio: ["ignore", "pipe", "pipe"] });
+  execFileSync("terraform", args, { cwd: folder, env, encoding: "utf8", timeout: 240_000, stdio: ["ignore", "pipe", "pipe"] });
 const initialise = (folder: string) => terraform(folder, "init", "-input=false", "-no-color");
 const modules = () =>
   readdirSync(join(work, "modules/hcl"), { withFileTypes: true })
@@ -50,7 +50,7 @@ test("the CDKTF example synthesises by plain node to what plain terraform takes"
   const out = join(work, "cdktf.out");
   mkdirSync(out);
   const main = join(root, "examples/02-cdktf/main.ts");
-  execFileSync(process.execPath, ["--import", "tsx", main], { cwd: root, env: { ...env, CDKTF_OUTDIR: out }, timeout: 60_000 });
+  execFileSync(process.execPath, ["--import", "tsx", main], { cwd: root, env: { ...env, CDKTF_OUTDIR: out }, timeout: 240_000 });
   const stack = join(out, "stacks/quickstart");
   initialise(stack);
   expect(JSON.parse(terraform(stack, "validate", "-json"))).toMatchObject({ valid: true, diagnostics: [] });

@@ -40,7 +40,7 @@ export interface Harness {
 }
 
 /** How long one Terraform command may take here. */
-const deadline = 60_000;
+const deadline = 240_000;
 
 /** A folder, a provider in this process, and the real Terraform. Close it at the end of the test. */
 export async function createHarness(provider: Provider, env: Record<string, string> = {}, namespace = "test", log?: Log): Promise<Harness> {

@@ -41,7 +41,7 @@ test.each<[string, string, number, string[]]>([
 test("what a command leaves running ends with it, in its group, in a session of its own, and without its environment", async () => {
   const pids = join(dir, "left");
   const ran = start(
-    `sleep 60 & echo $! > ${pids}; setsid sleep 60 & echo $! >> ${pids}; env -i /bin/sleep 60 & echo $! >> ${pids}; sleep 0.2; echo done`,
+    `sleep 600 & echo $! > ${pids}; setsid sleep 600 & echo $! >> ${pids}; env -i /bin/sleep 600 & echo $! >> ${pids}; sleep 0.2; echo done`,
   );
   expect(await ran.ended).toEqual({ kind: "done", value: 0 });
   const left = readFileSync(pids, "utf8").trim().split("\n").map(Number);
@@ -104,13 +104,13 @@ test("a delegate that is killed takes its tasks' processes along", async () => {
   const source = new URL("./bounded.ts", import.meta.url).href;
   const program = `
     import { runBounded } from ${JSON.stringify(source)};
-    const command = { file: "/bin/sh", args: ["-c", "sleep 60 & echo $! > ${file}; wait"], cwd: ${JSON.stringify(dir)}, env: { PATH: process.env.PATH } };
+    const command = { file: "/bin/sh", args: ["-c", "sleep 600 & echo $! > ${file}; wait"], cwd: ${JSON.stringify(dir)}, env: { PATH: process.env.PATH } };
     setInterval(() => {}, 1000);
     void runBounded(command, { mark: "A=B", memoryBytes: 0, write: () => undefined, signal: new AbortController().signal });
     const { existsSync } = await import("node:fs");
     while (!existsSync(${JSON.stringify(file)})) await new Promise((r) => setTimeout(r, 10));
     process.kill(process.pid, "SIGKILL");`;
-  const ran = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { timeout: 20_000 });
+  const ran = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { timeout: 120_000 });
   expect(ran.signal).toBe("SIGKILL");
   const pid = Number(readFileSync(file, "utf8"));
   await until("the end of the orphan", () => !lives(pid), 3_000);

@@ -186,7 +186,7 @@ test("nor is it when an application goes, with all that it says is its own", asy
     const app = await w.client.get(RESOURCES.application, w.namespace, "prunes");
     return app.kind !== "done" || ((app.value as Application).status?.conditions?.length ?? 0) > 0;
   };
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!(await gone()) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
   expect(await gone()).toBe(true);
   expect(await standing()).toBe(before);

@@ -92,7 +92,7 @@ async function onPath(recipe: Recipe): Promise<string | undefined> {
   if (!recipe.fits) return undefined;
   const path = which(recipe.fits.program);
   if (!path) return undefined;
-  const said = await run(path, recipe.fits.args, { deadlineMs: 10_000 }).catch(() => undefined);
+  const said = await run(path, recipe.fits.args, { deadlineMs: 60_000 }).catch(() => undefined);
   return said && recipe.fits.version.test(said.stdout.trim()) ? path : undefined;
 }
 

@@ -44,12 +44,13 @@ async function start(id: string): Promise<void> {
 }
 
 const task = async (id: string) => ok(await service.api.GET("/v1/tasks/{task}", { params: { path: { task: id } } }));
-/** Queues tasks whose effect is a line in the ledger: who did it, under which fence. */
-async function queue(ledger: string, idempotent: boolean, seconds: number): Promise<string[]> {
+/** Queues tasks whose effect is a line in the ledger: who did it, under which fence. The first to do one waits for the file `go`. */
+async function queue(ledger: string, idempotent: boolean, go: string): Promise<string[]> {
   const ids: string[] = [];
   for (let n = 0; n < TASKS; n++) {
-    const script = `echo "${idempotent}-${n} begun $OUTPOST_FENCE" >> ${ledger}; sleep ${seconds}; echo "${idempotent}-${n} done $OUTPOST_FENCE" >> ${ledger}`;
-    const body = { kind: "shell.run" as const, params: { script }, selectors: ["pool"], timeoutSeconds: 120, maxAttempts: 3, idempotent };
+    const held = `until [ $OUTPOST_FENCE != 1 ] || [ -e ${go} ]; do sleep 0.1; done`;
+    const script = `echo "${idempotent}-${n} begun $OUTPOST_FENCE" >> ${ledger}; ${held}; echo "${idempotent}-${n} done $OUTPOST_FENCE" >> ${ledger}`;
+    const body = { kind: "shell.run" as const, params: { script }, selectors: ["pool"], timeoutSeconds: 600, maxAttempts: 3, idempotent };
     ids.push(ok(await service.api.POST("/v1/tasks", { params: {}, body })).id);
   }
   return ids;
@@ -66,8 +67,8 @@ const all = (state: Schemas["Task"]["state"]) => Array.from({ length: TASKS }, (
 test("of a delegate killed in the middle, idempotent tasks are done elsewhere and the others end as Unknown, run once", async () => {
   await start("first");
   const ledger = newLedger();
-  const again = await queue(ledger, true, 4);
-  const once = await queue(ledger, false, 4);
+  const again = await queue(ledger, true, "/never");
+  const once = await queue(ledger, false, "/never");
   await until("all of them to have begun", () => lines(ledger).length === 2 * TASKS, 20_000);
   await start("second");
   await delegates.first!.stop("SIGKILL");
@@ -90,10 +91,12 @@ test("a delegate that was paused for longer than its leases reports nothing late
   await start("first");
   const ledger = newLedger();
   // One that ends while its delegate is paused, one that would go on after it.
-  const short = await queue(ledger, true, 3);
-  const long = await queue(ledger, false, 60);
+  const go = join(dir, "go");
+  const short = await queue(ledger, true, go);
+  const long = await queue(ledger, false, "/never");
   await until("all of them to have begun", () => lines(ledger).length === 2 * TASKS, 20_000);
   delegates.first!.child.kill("SIGSTOP");
+  writeFileSync(go, "");
   await start("second");
   await until("the others to have done them", async () => (await states(short)).every((state) => state === "Succeeded"), 60_000);
   await until("the leases to be given up", async () => (await states(long)).every((state) => state === "Unknown"), 60_000);

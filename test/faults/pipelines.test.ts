@@ -22,7 +22,7 @@ afterAll(() => w?.stop(), 30_000);
 function types(...argv: string[]): Promise<{ exit: number; out: string; err: string }> {
   const env = { PATH: process.env.PATH, OUTPOST_ENDPOINT: w.service.url, OUTPOST_API_KEY: key, OUTPOST_CONFIG: "/nonexistent/config.json" };
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [outpost, ...argv], { env, timeout: 60_000 }, (error, out, err) =>
+    const child = execFile(process.execPath, [outpost, ...argv], { env, timeout: 240_000 }, (error, out, err) =>
       resolve({ exit: error ? Number(error.code ?? 99) : 0, out, err }),
     );
     child.stdin?.end();

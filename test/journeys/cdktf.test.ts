@@ -17,7 +17,7 @@ beforeAll(async () => {
   w = await world();
   const out = join(dirname(w.stack), "cdktf.out");
   const main = join(w.root, "examples/02-cdktf/main.ts");
-  execFileSync(process.execPath, ["--import", "tsx", main], { cwd: w.root, env: { ...process.env, CDKTF_OUTDIR: out }, timeout: 60_000 });
+  execFileSync(process.execPath, ["--import", "tsx", main], { cwd: w.root, env: { ...process.env, CDKTF_OUTDIR: out }, timeout: 240_000 });
   stack = join(out, "stacks/quickstart");
   const variables = JSON.parse(readFileSync(join(dirname(w.stack), "variables.json"), "utf8")) as Record<string, string>;
   const named = Object.entries(variables).map(([name, value]) => [name.replace("TF_VAR_", ""), value]);

@@ -30,11 +30,11 @@ afterAll(async () => {
 }, 30_000);
 
 async function until<T>(read: () => Promise<T>, fits: (value: T) => boolean, what = "as expected"): Promise<T> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const found = await read();
     if (fits(found)) return found;
-    if (Date.now() > deadline) throw new Error(`not ${what} within 20 s: ${JSON.stringify(found, null, 1)}`);
+    if (Date.now() > deadline) throw new Error(`not ${what} within 60 s: ${JSON.stringify(found, null, 1)}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }

@@ -24,7 +24,7 @@ const finish = async (namespace: string, name: string, type: "Complete" | "Faile
   value(await w.client.patchStatus(JOB, namespace, name, { startTime: now, ...times, conditions: [first, { type, ...at }] }));
 };
 async function until(what: string, check: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (Date.now() < deadline) {
     if (await check()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));

@@ -16,6 +16,7 @@ import { loadConfig, parseKubeconfig } from "../../server/kube/config.ts";
 import { withLease } from "../../server/kube/lease.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { startRedis } from "../servers/redis.ts";
+import { until } from "../servers/run.ts";
 import { CONFIG_MAP, condition, configMap, DEPLOYMENT, fourObjects, synced, value, type World, world } from "./engine-world.ts";
 
 let w: World;
@@ -174,8 +175,7 @@ test("the repo server over a sealed connection, with Redis behind it", async () 
     // Another replica finds the rendering in Redis; one with another secret finds nothing it would believe.
     const other = new RedisCache(redis.url, secret);
     const foreign = new RedisCache(redis.url, new Secret("another secret of some length"));
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await other.get(first.key)).toEqual(first.objects);
+    expect(await until("the other replica to find it", () => other.get(first.key))).toEqual(first.objects);
     expect(await foreign.get(first.key)).toBeUndefined();
     await Promise.all([other.close(), foreign.close()]);
   } finally {
@@ -258,7 +258,7 @@ test("of two replicas one leads, and the other takes over when it ends", async (
     return { stop };
   };
   const until = async (count: number) => {
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + 60_000;
     while (leading.length < count && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
   };
   const a = run("a");
@@ -325,7 +325,7 @@ test("the programs start from their environment, and end when they are told to",
       spec,
     }),
   );
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 60_000;
   while (!(await w.object(CONFIG_MAP, "programs", "a")) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
   expect(await w.object(CONFIG_MAP, "programs", "a")).toBeDefined();
   expect(await controller.end()).toBe(0);

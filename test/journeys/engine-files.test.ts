@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const outpost = (...args: string[]) =>
   new Promise<{ status: number; stdout: string; stderr: string }>((resolve) => {
-    const options = { encoding: "utf8" as const, timeout: 60_000 };
+    const options = { encoding: "utf8" as const, timeout: 240_000 };
     execFile(process.execPath, [PROGRAM, "admin", ...args], options, (error, stdout, stderr) =>
       resolve({ status: Number(error?.code ?? 0), stdout, stderr }),
     );
@@ -103,7 +103,7 @@ test("the program of a sidecar renders with a real plugin and ends when it is to
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
   try {
     const socket = join(home, "real-v1.sock");
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + 60_000;
     while (!existsSync(socket) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
     const archive = value(await pack(value(await FolderTree.of(source)), [""], newBudget()));
     // Both are told apart by tar itself.

@@ -113,7 +113,7 @@ test("what a project does not permit any more is neither pruned nor deleted", as
 });
 
 async function gone(name: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while ((await w.object(RESOURCES.application, w.namespace, name)) && Date.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 25));
   expect(await w.object(RESOURCES.application, w.namespace, name)).toBeUndefined();

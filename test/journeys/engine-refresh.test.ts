@@ -94,7 +94,7 @@ test("what is read outside of the path counts: a base, a library, values of anot
     w
       .until(name, (app) => synced(app) && (w.controller.deps.store.get(name) ? true : undefined), "synced")
       .then(async () => {
-        const deadline = Date.now() + 20_000;
+        const deadline = Date.now() + 60_000;
         while ((await w.object(CONFIG_MAP, name, "conf"))?.data.rev !== rev) {
           if (Date.now() > deadline) throw new Error(`${name} does not show ${rev}`);
           await new Promise((resolve) => setTimeout(resolve, 25));
@@ -126,7 +126,7 @@ test("without a hint a repository is asked by the clock, once for all", async ()
     (app) => synced(app) && app.status?.operationState?.syncResult?.revision === app.status?.sync?.revision,
     "synced",
   );
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while ((await w.object(RESOURCES.configMap, "mono-3", "conf"))?.data.rev !== "9") {
     if (Date.now() > deadline) throw new Error("the clock did not bring it");
     await new Promise((resolve) => setTimeout(resolve, 25));

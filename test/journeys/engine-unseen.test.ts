@@ -2,6 +2,7 @@ import type { Application } from "../../server/agent/controller/application.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import type { Resource } from "../../server/kube/path.ts";
 import { type Gate, startGate } from "../servers/gate.ts";
+import { within } from "../within.ts";
 import { CONFIG_MAP, condition, configMap, synced, value, type World, world } from "./engine-world.ts";
 
 /** What cannot be seen is Unknown, with the reason, and the rest goes on. A real API server, a real Git server. */
@@ -112,7 +113,7 @@ test("an application whose cluster is away is Unknown with the time of the last 
     message: expect.stringMatching(/^cluster away cannot be seen, last contact at /),
   });
   const at = Date.parse(/last contact at (\S+):/.exec(said!.message)![1]!);
-  expect(Math.abs(at - shut)).toBeLessThan(5_000);
+  expect(Math.abs(at - shut)).toBeLessThan(within(5_000));
   const newer = await w.git.commit("away", { "conf.yaml": configMap("conf", { rev: "2" }) }, "meanwhile");
   await w.controller.repositoryChanged(w.git.cloneUrl("away"));
   await w.until("home", (app) => synced(app) && app.status?.operationState?.syncResult?.revision === newer, "synced");

@@ -261,7 +261,7 @@ test("deletion with a finalizer takes the objects along, without one it leaves t
   });
   const gone = async (name: string) => {
     value(await w.client.delete(RESOURCES.application, w.namespace, name));
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + 60_000;
     while (await w.object(RESOURCES.application, w.namespace, name)) {
       if (Date.now() > deadline) throw new Error(`${name} is still there`);
       await new Promise((resolve) => setTimeout(resolve, 25));

@@ -50,7 +50,7 @@ possible("Git over SSH", () => {
     await rm(join(work, "clone"), { recursive: true, force: true });
     return new Promise<string>((resolve) => {
       const env = { PATH: process.env.PATH, HOME: "/nonexistent", GIT_SSH_COMMAND: command };
-      execFile("git", ["clone", "-q", ssh.cloneUrl(name), join(work, "clone")], { env, timeout: 20_000 }, (_, __, said) => resolve(said));
+      execFile("git", ["clone", "-q", ssh.cloneUrl(name), join(work, "clone")], { env, timeout: 120_000 }, (_, __, said) => resolve(said));
     });
   };
 

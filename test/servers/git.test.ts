@@ -23,7 +23,7 @@ afterAll(async () => {
 const env: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: "/nonexistent", GIT_TERMINAL_PROMPT: "0", GIT_CONFIG_NOSYSTEM: "1" };
 const git = (...args: string[]) =>
   new Promise<{ code: number; out: string }>((resolve) => {
-    execFile("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: work, env, timeout: 20_000 }, (error, out, err) =>
+    execFile("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: work, env, timeout: 120_000 }, (error, out, err) =>
       resolve({ code: error ? 1 : 0, out: out + err }),
     );
   });

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { connect, createServer } from "node:net";
+import { PATIENCE_MS } from "../within.ts";
 
 /** How a finished child ended; `run` throws instead when the code is not 0. */
 export interface Ran {
@@ -33,12 +34,13 @@ export function run(file: string, args: string[], options: RunOptions = {}): Pro
   });
 }
 
-/** Waits until `check` gives something truthy; polls quickly because the servers here start in milliseconds. */
-export async function until<T>(
-  what: string,
-  check: () => Promise<T | undefined | false> | T | undefined | false,
-  deadlineMs = 60_000,
-): Promise<T> {
+type Check<T> = () => Promise<T | undefined | false> | T | undefined | false;
+
+/** Waits until `check` gives something truthy. */
+export const until = <T>(what: string, check: Check<T>, deadlineMs = 0): Promise<T> => poll(what, check, Math.max(deadlineMs, PATIENCE_MS));
+
+/** Polls quickly because the servers here start in milliseconds. */
+async function poll<T>(what: string, check: Check<T>, deadlineMs: number): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (let pause = 5; ; pause = Math.min(pause * 2, 100)) {
     const value = await check();
@@ -121,9 +123,9 @@ export function daemon(file: string, args: string[], options: DaemonOptions = {}
 }
 
 /** Waits until a daemon answers; if it ends first, or the deadline passes, the error carries what it said. */
-export async function ready(name: string, server: Daemon, check: () => Promise<boolean>, deadlineMs = 90_000): Promise<void> {
+export async function ready(name: string, server: Daemon, check: () => Promise<boolean>, deadlineMs = PATIENCE_MS): Promise<void> {
   const problem = (why: string) => new Error(`${name} ${why}; it said:\n${server.said()}`);
-  await until(
+  await poll(
     name,
     async () => {
       if (server.ended()) throw problem(server.ended() ?? "");

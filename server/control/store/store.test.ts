@@ -206,8 +206,9 @@ describe("the embedded store's folder", () => {
   test.each(holders)(
     "a lock of %s",
     async (_, { lock, want }) => {
+      const template = await templateStore();
       await writeFile(join(dir, "lock"), await lock());
-      const opened = await openStore({ dir, template: await templateStore() }).catch((error: unknown) => error);
+      const opened = await openStore({ dir, template }).catch((error: unknown) => error);
       if (want === "refused") expect(opened).toBeInstanceOf(FolderInUse);
       else await (opened as Database).close();
     },

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PATIENCE_MS } from "../../../test/within.ts";
 import { type Running, startServer } from "../main.ts";
 import { readSettings } from "../settings.ts";
 import type { Database } from "../store/sql.ts";
@@ -77,12 +78,12 @@ export async function ask(url: string, method: string, path: string, asking: Ask
 }
 
 /** Waits until `look` gives something, failing loudly after the deadline. */
-export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>, deadlineMs = 60_000): Promise<T> {
-  const ends = Date.now() + deadlineMs;
+export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>, deadlineMs = 0): Promise<T> {
+  const ends = Date.now() + Math.max(deadlineMs, PATIENCE_MS);
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (Date.now() > ends) throw new Error(`not within ${deadlineMs} ms: ${what}`);
+    if (Date.now() > ends) throw new Error(`not in time: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

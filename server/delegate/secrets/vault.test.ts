@@ -112,9 +112,9 @@ possible("a real Vault (skipped without Go to build it)", () => {
   });
 
   test("a token that is about to end is renewed by its use", async () => {
-    const token = await tokenFor({ ttl: "3s", explicit_max_ttl: "60s" });
+    const token = await tokenFor({ ttl: "10s", explicit_max_ttl: "60s" });
     const from = source({ auth: { token: { file: tokenFile(token) } } });
-    const ends = Date.now() + 5_000;
+    const ends = Date.now() + 13_000;
     while (Date.now() < ends) {
       expect(await read("secret/team/db", "password", from)).toMatchObject({ kind: "done" });
       await new Promise((resolve) => setTimeout(resolve, 100));

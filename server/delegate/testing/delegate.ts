@@ -62,7 +62,7 @@ export async function createTask(
 export const getTask = async (service: TestService, id: string): Promise<Task> => (await service.ask("GET", `/v1/tasks/${id}`)).body;
 
 /** The task when it has ended, or is in that state. */
-export function waitTask(service: TestService, id: string, state?: Task["state"], ms = 60_000): Promise<Task> {
+export function waitTask(service: TestService, id: string, state?: Task["state"], ms = 0): Promise<Task> {
   return until(
     `task ${id} is ${state ?? "at its end"}`,
     async () => {

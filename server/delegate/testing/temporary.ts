@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PATIENCE_MS } from "../../../test/within.ts";
 
 /** A folder that is gone after the test file; its name has no symbolic link in it. */
 export function temporaryFolder(): string {
@@ -10,11 +11,11 @@ export function temporaryFolder(): string {
 }
 
 /** Waits for a condition, and says which one did not come true. */
-export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, ms = 60_000): Promise<T> {
-  for (const end = Date.now() + ms; ; ) {
+export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, ms = 0): Promise<T> {
+  for (const end = Date.now() + Math.max(ms, PATIENCE_MS); ; ) {
     const found = await look();
     if (found) return found;
-    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
+    if (Date.now() > end) throw new Error(`not in time: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
