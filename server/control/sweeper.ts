@@ -8,6 +8,7 @@ import { sweepQueue, sweepTasks } from "./tasks/sweep.ts";
 
 const TICK_MS = 1_000;
 const TRIM_EVERY_TICKS = 60;
+const UPKEEP_EVERY_TICKS = 5;
 /** Tasks that waited for too long are looked for among all that wait: 100 ms with 100,000 of them. */
 const QUEUE_EVERY_TICKS = 3;
 /** Ended tasks go in portions, so that no statement holds many rows for long. */
@@ -46,6 +47,7 @@ export async function sweep(s: Services, tick: number): Promise<void> {
     await markAway(s.db, account);
   }
   if (tick % TRIM_EVERY_TICKS === 0) await trimAll(s);
+  if (tick % UPKEEP_EVERY_TICKS === 0) await s.db.upkeep?.();
 }
 
 async function trimAll({ db, limits }: Services): Promise<void> {

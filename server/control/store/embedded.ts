@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { PGlite } from "@electric-sql/pglite";
 import { lockFolder } from "./lock.ts";
 import type { Database, FakeClock, Row } from "./sql.ts";
+import { upkeep } from "./upkeep.ts";
 import { Wakers } from "./wake.ts";
 
 export interface EmbeddedOptions {
@@ -50,6 +51,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
     notify: (account, topic) => wakers.wake(account, topic),
     listen: (account, topic, wake) => wakers.add(account, topic, wake),
     listenAll: (account, prefix, wake) => wakers.addAll(account, prefix, wake),
+    upkeep: () => upkeep({ query: (text, params) => rows(db, text, params) }),
     async close() {
       await db.close();
       await unlock();
