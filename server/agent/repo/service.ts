@@ -69,6 +69,8 @@ export class RepoService implements RepoDoor {
   readonly #lfs: LfsStore;
   readonly #whole = new Map<string, Tree>();
   readonly #mirrors = new Map<string, Mirror>();
+  readonly #ways = new WeakMap<RepoAccess, Outcome<RepoAccess>>();
+  readonly #identities = new WeakMap<RepoAccess, string>();
   readonly #rendering = new Map<string, Promise<Outcome<KubeObject[]>>>();
   #free: number;
   #waiting: (() => void)[] = [];
@@ -95,12 +97,12 @@ export class RepoService implements RepoDoor {
   }
 
   async refs(asked: RepoAccess): Promise<Outcome<Refs>> {
-    const repo = gitAccess(asked, this.#options);
+    const repo = this.#way(asked);
     return repo.kind === "done" ? this.#mirror(repo.value).refs(repo.value) : repo;
   }
 
   async look(request: LookRequest): Promise<Outcome<Looked>> {
-    const repo = gitAccess(request.repo, this.#options);
+    const repo = this.#way(request.repo);
     if (repo.kind !== "done") return repo;
     const mirror = this.#mirror(repo.value);
     const source = { repoURL: repo.value.url, targetRevision: request.revision };
@@ -120,7 +122,7 @@ export class RepoService implements RepoDoor {
       const fetched = await this.#fetch({ source: wanted, repo: access }, "cached");
       return fetched.kind === "done" ? done(await aboutChart(fetched.value.tree, fetched.value.revision)) : fetched;
     }
-    const repo = gitAccess(access, this.#options);
+    const repo = this.#way(access);
     if (repo.kind !== "done") return repo;
     const mirror = this.#mirror(repo.value);
     // The tags that point at a commit are only known when somebody has asked.
@@ -242,7 +244,7 @@ export class RepoService implements RepoDoor {
       const found = await this.#artifacts.find(access, source.targetRevision ?? "", freshness);
       return found.kind === "done" ? done({ source, ...found.value }) : found;
     }
-    const repo = gitAccess(access, this.#options);
+    const repo = this.#way(access);
     if (repo.kind !== "done") return repo;
     const mirror = this.#mirror(repo.value);
     const commit = await this.#commit(mirror, repo.value, source, freshness, pinned);
@@ -319,8 +321,19 @@ export class RepoService implements RepoDoor {
     }
   }
 
+  /** The way into a repository, checked; a question about a thousand applications has the same one for all of them. */
+  #way(repo: RepoAccess): Outcome<RepoAccess> {
+    let way = this.#ways.get(repo);
+    if (!way) {
+      way = gitAccess(repo, this.#options);
+      this.#ways.set(repo, way);
+    }
+    return way;
+  }
+
   #mirror(repo: RepoAccess): Mirror {
-    const id = digest(identityOf(repo));
+    const id = this.#identities.get(repo) ?? digest(identityOf(repo));
+    this.#identities.set(repo, id);
     let mirror = this.#mirrors.get(id);
     if (!mirror) {
       mirror = new Mirror(this.#options.folder, id, this.#options.allowLocal === true);

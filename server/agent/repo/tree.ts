@@ -41,7 +41,7 @@ export abstract class Tree {
       }
       const entries = await this.list(at.at(-1)?.sha ?? this.root);
       if (entries.kind !== "done") return entries;
-      const entry = entries.value.find((e) => e.name === name);
+      const entry = entryNamed(entries.value, name);
       if (!entry) return stop(REPO.path, `path ${path} is not in the repository`);
       if (entry.kind === "link") {
         if (++hops > BOUNDS.links) return stop(REPO.refused, `path ${path} goes through too many links`);
@@ -62,6 +62,20 @@ export abstract class Tree {
     }
     return done({ path: at.map((a) => a.name).join("/"), kind: "tree", sha: at.at(-1)?.sha ?? this.root });
   }
+}
+
+// A folder with an application in each of its thousand folders is looked through for each of them, several times for each commit.
+const MANY = 32;
+const byName = new WeakMap<readonly Entry[], Map<string, Entry>>();
+
+function entryNamed(entries: readonly Entry[], name: string): Entry | undefined {
+  if (entries.length < MANY) return entries.find((entry) => entry.name === name);
+  let index = byName.get(entries);
+  if (!index) {
+    index = new Map(entries.map((entry) => [entry.name, entry]));
+    byName.set(entries, index);
+  }
+  return index.get(name);
 }
 
 /** One commit's files, read straight from the object store: immutable, so whatever was read once is never read again. */
