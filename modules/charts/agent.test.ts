@@ -52,10 +52,16 @@ test("only the agent and the controller have a token of the Kubernetes API", () 
 });
 
 test("the agent only reads outside its namespace, for diffs; without them only the namespace kube-system", () => {
-  const verbs = boundTo(everything.split, "outpost-agent")
-    .filter((r) => r.kind === "ClusterRole")
-    .flatMap((r) => r.rules.flatMap((rule: Json) => rule.verbs));
-  expect(new Set(verbs)).toEqual(new Set(["get", "list"]));
+  const granted = (manifests: Manifest[], kind: string, name: string) =>
+    boundTo(manifests, "outpost-agent").find((r) => r.kind === kind && r.metadata.name.startsWith(name)).rules;
+  const read = { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] };
+  // It asks what an application's account may read, and cannot be that account.
+  const ask = (...resources: string[]) => ({ apiGroups: ["authorization.k8s.io"], resources, verbs: ["create"] });
+  expect(granted(everything.split, "ClusterRole", "outpost-agent-read")).toEqual([
+    read,
+    ask("subjectaccessreviews", "localsubjectaccessreviews"),
+  ]);
+  expect(granted(everything.namespaced, "Role", "outpost-agent-read")).toEqual([read, ask("localsubjectaccessreviews")]);
   const roles = boundTo(agent({ link: { readObjects: false } }), "outpost-agent");
   expect(roles.filter((r) => r.kind === "ClusterRole").map((r) => r.rules)).toEqual([
     [{ apiGroups: [""], resources: ["namespaces"], resourceNames: ["kube-system"], verbs: ["get"] }],
@@ -91,6 +97,33 @@ test("the roles grant what the programs ask for, and nothing beyond", () => {
   expect(got).toEqual(want);
 });
 
+test("applications in other namespaces: a Role in each that is named, a ClusterRole for patterns, and the controller is told", () => {
+  const added = (values: Json) =>
+    boundTo(agent(values), "outpost-agent-controller").filter((r) => r.metadata.name === "outpost-agent-applications:spot");
+  const rules = RBAC.controller.own.filter(({ apiGroups, resources }) => apiGroups[0] === "argoproj.io" && resources[0] !== "appprojects");
+  const named = added({ namespaced: true, applicationNamespaces: ["team-a", "team-b", "spot"] });
+  expect(named.map((r) => [r.kind, r.metadata.namespace])).toEqual([
+    ["Role", "team-a"],
+    ["Role", "team-b"],
+  ]);
+  for (const role of [...named, ...added({ applicationNamespaces: ["team-a", "team-*"] })]) expect(role.rules).toEqual(rules);
+  expect(added({ applicationNamespaces: ["team-a", "team-*"] }).map((r) => [r.kind, r.metadata.namespace])).toEqual([
+    ["ClusterRole", undefined],
+  ]);
+  expect(added({})).toEqual([]);
+  for (const [mode, name] of [
+    ["split", "outpost-agent-controller"],
+    ["all", "outpost-agent"],
+  ]) {
+    const told = env(pod(one(agent({ mode, applicationNamespaces: ["team-a", "/^x/"] }), "Deployment", name!)).containers[0]);
+    expect(told).toMatchObject({ OUTPOST_APPLICATION_NAMESPACES: "team-a,/^x/", OUTPOST_APPLICATIONSET_NAMESPACES: "team-a,/^x/" });
+    const silent = env(pod(one(agent({ mode }), "Deployment", name!)).containers[0]);
+    // Then a ConfigMap says it: an empty text would say none.
+    expect(silent).not.toHaveProperty("OUTPOST_APPLICATION_NAMESPACES");
+  }
+  expect(() => agent({ applicationNamespaces: ["a,b"] })).toThrow(/applicationNamespaces/);
+});
+
 test("controller.rules replace the default of everything", () => {
   const rules = [{ apiGroups: ["apps"], resources: ["deployments"], verbs: ["*"] }];
   const roles = boundTo(agent({ controller: { rules } }), "outpost-agent-controller");
@@ -119,6 +152,36 @@ test("mode decides the Deployments", () => {
     "outpost-agent-redis": ["redis-server"],
   });
   expect(names(agent({ redis: { enabled: false, url: "rediss://cache:6380" } }), "Deployment")).not.toContain("outpost-agent-redis");
+});
+
+test("shards are Deployments of their own, each with its number and Pods that no other selects", () => {
+  const made = agent({ controller: { shards: 3, shardBy: "cluster", replicas: 2 } });
+  const shards = all(made, "Deployment").filter((d) => d.metadata.name.startsWith("outpost-agent-controller"));
+  expect(shards.map((d) => d.metadata.name)).toEqual([0, 1, 2].map((i) => `outpost-agent-controller-${i}`));
+  for (const [i, deployment] of shards.entries()) {
+    expect(env(deployment)).toMatchObject({ OUTPOST_SHARD: String(i), OUTPOST_SHARDS: "3", OUTPOST_SHARD_BY: "cluster" });
+    expect([deployment.spec.replicas, pod(deployment).serviceAccountName]).toEqual([2, "outpost-agent-controller"]);
+    const selecting = shards.filter((d) => contains(deployment.spec.template.metadata.labels, d.spec.selector.matchLabels));
+    expect(selecting).toEqual([deployment]);
+  }
+  // One shard is no shard: a release of before is upgraded in place.
+  expect(JSON.stringify(agent({ controller: { shards: 1 } }))).not.toContain("SHARD");
+  expect(names(agent({ controller: { shards: 1 } }), "Deployment")).toContain("outpost-agent-controller");
+  expect(() => agent({ mode: "all", controller: { shards: 2 } })).toThrow(/controller.shards need mode split/);
+  for (const controller of [{ shards: 0 }, { shards: 101 }, { shards: "2" }, { shardBy: "namespace" }])
+    expect(() => agent({ controller })).toThrow(/schema/);
+});
+
+test("the hosts that sets may ask are told to the controller and to the link, which tries what sets would make", () => {
+  const scmProviders = ["api.github.com", "https://git.example:8443"];
+  const got = (manifests: Manifest[]) => all(manifests, "Deployment").map((d) => [d.metadata.name, env(d).OUTPOST_SCM_PROVIDERS]);
+  expect(got(agent({ scmProviders })).filter(([, hosts]) => hosts)).toEqual([
+    ["outpost-agent", scmProviders.join(",")],
+    ["outpost-agent-controller", scmProviders.join(",")],
+  ]);
+  expect(got(agent({ mode: "all", scmProviders }))).toEqual([["outpost-agent", scmProviders.join(",")]]);
+  expect(got(agent()).map(([, hosts]) => hosts)).toEqual([undefined, undefined, undefined, undefined]);
+  for (const wrong of [["a,b"], [""], ["a b"]]) expect(() => agent({ scmProviders: wrong })).toThrow(/schema/);
 });
 
 test("the clients of repo server and Redis know where they are and how to prove who they are", () => {

@@ -43,6 +43,21 @@ export interface OutpostAgentProps extends WorkerInstallProps {
    * @default false
    */
   readonly keepCrds?: boolean | IResolvable;
+  /**
+   * Controllers that share the applications, each a Deployment of its own; in the mode `split`.
+   * @default 1
+   */
+  readonly shards?: number;
+  /**
+   * What stays together on one shard: `application`, or `cluster` for all applications of one.
+   * @default application
+   */
+  readonly shardBy?: string;
+  /**
+   * The only hosts that application sets may ask for repositories and pull requests.
+   * @default all
+   */
+  readonly scmProviders?: string[];
 }
 
 /** An agent in the service and in the cluster: registered, installed, enrolled, connected. */
@@ -89,6 +104,10 @@ export class OutpostAgent extends Construct implements IAgent {
         mode: props.mode ?? "split",
         namespaced: Token.isUnresolved(props.access) ? Op.eq(props.access, "namespaced") : props.access === "namespaced",
         crds: { keep: props.keepCrds ?? false },
+        ...(props.shards === undefined && props.shardBy === undefined
+          ? {}
+          : { controller: { ...given("shards", props.shards), ...given("shardBy", props.shardBy) } }),
+        ...given("scmProviders", props.scmProviders),
       },
     });
   }

@@ -142,6 +142,15 @@ test.each<[string, Partial<OutpostAgentProps>, (json: Json) => unknown, unknown]
     false,
   ],
   ["proxy", { httpsProxy: "http://p:1" }, (j) => release(j).values[0].includes('"proxy" = {"httpsProxy" = "http://p:1"}'), true],
+  [
+    "shards, and the hosts that sets may ask",
+    { shards: 2, shardBy: "cluster", scmProviders: ["api.github.com"] },
+    (j) =>
+      ['"controller" = {"shards" = 2, "shardBy" = "cluster"}', '"scmProviders" = ["api.github.com"]'].map((text) =>
+        release(j).values[0].includes(text),
+      ),
+    [true, true],
+  ],
   ["new token", { tokenRevision: 2 }, (j) => release(j).set_wo_revision, 2],
 ])("agent: %s", (_, props, look, want) => {
   expect(look(agent(props))).toEqual(want);

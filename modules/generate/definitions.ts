@@ -46,8 +46,27 @@ connected and destroyed before the agent goes.`,
       description:
         "Keep the definitions of argoproj.io, and so every Application in the cluster, on destroy. Say true when several agents share a cluster.",
     });
+    const shards = stack.variable("shards", {
+      type: "number",
+      default: 1,
+      description: "Controllers that share the applications, each a Deployment of its own; in the mode `split`.",
+    });
+    const shardBy = stack.variable("shard_by", {
+      type: "string",
+      default: "application",
+      description: "What stays together on one shard: `application`, or `cluster` for all applications of one.",
+      validation: [oneOf("shard_by", ["application", "cluster"])],
+    });
+    const scmProviders = stack.variable("scm_providers", {
+      type: "list(string)",
+      default: [],
+      description: "The only hosts that application sets may ask for repositories and pull requests; none allows all.",
+    });
     const agent = new OutpostAgent(stack, "agent", {
       ...common,
+      shards: shards.numberValue,
+      shardBy: shardBy.stringValue,
+      scmProviders: scmProviders.listValue,
       agentId: common.id,
       mode: mode.stringValue,
       access: access.stringValue,

@@ -82,6 +82,7 @@ function agentValues(more: object): object {
     agent: { id: slots.id, account: slots.account, org: slots.org, project: slots.project },
     internal: { repoToken: slots.repoToken, redisPassword: slots.redisPassword },
     redis: { image: { reference: slots.redisImage } },
+    scmProviders: [slots.scmProviders],
     ...more,
   };
 }

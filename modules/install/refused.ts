@@ -42,11 +42,14 @@ const PARTS: Record<Exclude<DelegateFormat, "kubernetes" | "helm-values">, Parti
     existingSecret: `${MACHINE}, which has no Secrets: use \`withToken: false\` and give the installer \`-TokenFile\`.`,
   },
 };
+const ONLY_AGENTS = ["shards", "shardBy", "scmProviders"] as const;
 const ONLY_DELEGATES = ["existingSecret", "namespace", "replicas", "permissions", "initScript"] as const;
 
 /** `given` is what the request named: defaults are not refused. */
 export function refusedForDelegate(format: DelegateFormat, given: Given): Refused | undefined {
   if (given.redisImage !== undefined) return { field: "redisImage", why: "A delegate has no Redis: leave it out." };
+  for (const field of ONLY_AGENTS)
+    if (given[field] !== undefined) return { field, why: "It is about the controller of an agent: a delegate has none, leave it out." };
   const parts: Partial<Record<Field, string>> = format === "kubernetes" || format === "helm-values" ? {} : PARTS[format];
   for (const [field, why] of Object.entries(parts)) if (given[field as Field] !== undefined) return { field: field as Field, why };
   const malformed = wrong(given);

@@ -30,6 +30,8 @@ test.each<[string, InstallValues]>([
   ["in one process", { ...agent, layout: "all" }],
   ["in one process, namespaced", { ...agent, layout: "all", mode: "namespaced" }],
   ["in a project, with everything", { ...agent, ...more, org: "acme", project: "web", redisImage: "redis:7" }],
+  ["with shards", { ...agent, shards: 3, shardBy: "cluster", scmProviders: ["api.github.com", "git.example"] }],
+  ["with shards, namespaced", { ...agent, mode: "namespaced", shards: 2 }],
   ["with a proxy only", { ...agent, httpsProxy: "http://p:1" }],
   ["with an authority", { ...agent, caCertificate: "-----BEGIN CERTIFICATE-----" }],
   ["with an empty list of exceptions", { ...agent, httpsProxy: "http://p:1", noProxy: "" }],

@@ -15,7 +15,37 @@ export function shape(manifests: readonly object[], values: InstallValues): obje
   const { caCertificate, initScript } = values;
   const out = new Set([...(caCertificate === undefined ? CA : []), ...(initScript === undefined ? INIT : [])]);
   const kept = manifests.map((one) => without(one, out) as Json);
-  return values.kind === "delegate" ? kept.filter((one) => bound(one, values)).map((one) => delegate(one, values)) : kept;
+  if (values.kind === "delegate") return kept.filter((one) => bound(one, values)).map((one) => delegate(one, values));
+  const { shards = 1 } = values;
+  return shards > 1 ? kept.flatMap((one) => (isController(one) ? sharded(one, shards, values.shardBy ?? "application") : one)) : kept;
+}
+
+const isController = ({ kind, metadata }: Json): boolean => kind === "Deployment" && metadata.name === "outpost-agent-controller";
+
+/** One Deployment for each shard, as the chart makes them. */
+function sharded(deployment: Json, shards: number, by: string): Json[] {
+  const { metadata, spec } = deployment;
+  const { template } = spec;
+  const [first, ...others] = template.spec.containers;
+  const at = first.env.findIndex(({ name }: Json) => name === "OUTPOST_REPO_URL");
+  return Array.from({ length: shards }, (_, shard) => {
+    const label = { "outpost.dev/shard": String(shard) };
+    const own = { OUTPOST_SHARD: String(shard), OUTPOST_SHARDS: String(shards), OUTPOST_SHARD_BY: by };
+    const env = first.env.toSpliced(at, 0, ...Object.entries(own).map(([name, value]) => ({ name, value })));
+    const labels = { ...template.metadata.labels, ...label };
+    return {
+      ...deployment,
+      metadata: { ...metadata, name: `${metadata.name}-${shard}` },
+      spec: {
+        ...spec,
+        selector: { matchLabels: { ...spec.selector.matchLabels, ...label } },
+        template: {
+          metadata: { ...template.metadata, labels },
+          spec: { ...template.spec, containers: [{ ...first, env }, ...others] },
+        },
+      },
+    };
+  });
 }
 
 /** Whether anything is left of an object after its values were filled in. */

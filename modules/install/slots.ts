@@ -19,6 +19,7 @@ export const slots = {
   repoToken: "slot-repo-token-0000",
   redisPassword: "slot-redis-password-0000",
   internalDigest: "slot-digest-of-internal",
+  scmProviders: "slot-scm-providers",
   description: "slot-description",
   tags: "slot-tags",
   caCertificate: "slot-ca-certificate",

@@ -11,6 +11,11 @@ export interface InstallValues {
   mode?: "cluster" | "namespaced";
   /** Agents: four Deployments, or one. */
   layout?: "split" | "all";
+  /** Agents: controllers that share the applications, in the layout `split`, and what stays together. */
+  shards?: number;
+  shardBy?: "application" | "cluster";
+  /** Agents: the only hosts that application sets may ask; none allows all. */
+  scmProviders?: readonly string[];
   /** Address of the service, as the worker reaches it. */
   endpoint: string;
   /** Enrolment token. Without one the text says where it goes. */

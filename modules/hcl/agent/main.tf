@@ -70,6 +70,11 @@ resource "helm_release" "agent" {
     crds = {
       keep = var.keep_crds
     }
+    controller = {
+      shards  = var.shards
+      shardBy = var.shard_by
+    }
+    scmProviders = var.scm_providers
   })], var.values)
   wait = true
 

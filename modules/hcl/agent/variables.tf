@@ -116,6 +116,29 @@ variable "project" {
   default     = null
 }
 
+variable "scm_providers" {
+  description = "The only hosts that application sets may ask for repositories and pull requests; none allows all."
+  type        = list(string)
+  default     = []
+}
+
+variable "shard_by" {
+  description = "What stays together on one shard: `application`, or `cluster` for all applications of one."
+  type        = string
+  default     = "application"
+
+  validation {
+    condition     = contains(["application", "cluster"], var.shard_by)
+    error_message = "Must be one of application, cluster."
+  }
+}
+
+variable "shards" {
+  description = "Controllers that share the applications, each a Deployment of its own; in the mode `split`."
+  type        = number
+  default     = 1
+}
+
 variable "timeout" {
   description = "Seconds to wait until the agent is ready."
   type        = number

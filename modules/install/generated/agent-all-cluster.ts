@@ -505,6 +505,10 @@ export const agent_all_cluster = [
          "value": "false"
         },
         {
+         "name": "OUTPOST_SCM_PROVIDERS",
+         "value": "slot-scm-providers"
+        },
+        {
          "name": "OUTPOST_WORK",
          "value": "/var/lib/outpost"
         },

@@ -507,6 +507,10 @@ export const agent_all_namespaced = [
          "value": "true"
         },
         {
+         "name": "OUTPOST_SCM_PROVIDERS",
+         "value": "slot-scm-providers"
+        },
+        {
          "name": "OUTPOST_WORK",
          "value": "/var/lib/outpost"
         },

@@ -349,6 +349,18 @@ export const agent_split_cluster = [
      "get",
      "list"
     ]
+   },
+   {
+    "apiGroups": [
+     "authorization.k8s.io"
+    ],
+    "resources": [
+     "subjectaccessreviews",
+     "localsubjectaccessreviews"
+    ],
+    "verbs": [
+     "create"
+    ]
    }
   ]
  },
@@ -936,6 +948,10 @@ export const agent_split_cluster = [
          "value": "false"
         },
         {
+         "name": "OUTPOST_SCM_PROVIDERS",
+         "value": "slot-scm-providers"
+        },
+        {
          "name": "OUTPOST_REPO_URL",
          "value": "http://outpost-agent-repo-server.slot-namespace.svc:8083"
         },
@@ -1177,6 +1193,10 @@ export const agent_split_cluster = [
         {
          "name": "OUTPOST_NAMESPACED",
          "value": "false"
+        },
+        {
+         "name": "OUTPOST_SCM_PROVIDERS",
+         "value": "slot-scm-providers"
         },
         {
          "name": "OUTPOST_REPO_URL",

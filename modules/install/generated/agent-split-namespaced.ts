@@ -470,6 +470,17 @@ export const agent_split_namespaced = [
      "get",
      "list"
     ]
+   },
+   {
+    "apiGroups": [
+     "authorization.k8s.io"
+    ],
+    "resources": [
+     "localsubjectaccessreviews"
+    ],
+    "verbs": [
+     "create"
+    ]
    }
   ]
  },
@@ -940,6 +951,10 @@ export const agent_split_namespaced = [
          "value": "true"
         },
         {
+         "name": "OUTPOST_SCM_PROVIDERS",
+         "value": "slot-scm-providers"
+        },
+        {
          "name": "OUTPOST_REPO_URL",
          "value": "http://outpost-agent-repo-server.slot-namespace.svc:8083"
         },
@@ -1181,6 +1196,10 @@ export const agent_split_namespaced = [
         {
          "name": "OUTPOST_NAMESPACED",
          "value": "true"
+        },
+        {
+         "name": "OUTPOST_SCM_PROVIDERS",
+         "value": "slot-scm-providers"
         },
         {
          "name": "OUTPOST_REPO_URL",

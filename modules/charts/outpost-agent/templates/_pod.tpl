@@ -4,6 +4,9 @@ metadata:
   labels:
     {{- include "outpost.labels" .root | nindent 4 }}
     app.kubernetes.io/component: {{ .component }}
+    {{- with .shard }}
+    outpost.dev/shard: {{ . | quote }}
+    {{- end }}
     {{- with merge dict .part.labels .root.Values.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -139,9 +142,20 @@ readinessProbe:
 {{- end }}
 {{- end }}
 
+{{/* What the link and the controller have in common. */}}
 {{- define "outpost.env.controller" -}}
 - name: OUTPOST_NAMESPACED
   value: {{ .Values.namespaced | quote }}
+{{- with .Values.applicationNamespaces }}
+- name: OUTPOST_APPLICATION_NAMESPACES
+  value: {{ join "," . | quote }}
+- name: OUTPOST_APPLICATIONSET_NAMESPACES
+  value: {{ join "," . | quote }}
+{{- end }}
+{{- with .Values.scmProviders }}
+- name: OUTPOST_SCM_PROVIDERS
+  value: {{ join "," . | quote }}
+{{- end }}
 {{- end }}
 
 {{/* How the clients of the repo server find it. */}}
