@@ -97,12 +97,6 @@ const cases: Case[] = [
     "Degraded: CRD names have not been accepted: taken",
   ],
   [
-    "apiextensions.k8s.io/CustomResourceDefinition",
-    "the last word is told, whatever it is about",
-    { status: conditions("NonStructuralSchema=True: spec.x is open", "Established=True: the names are its own") },
-    "Degraded: Schema violations found: the names are its own",
-  ],
-  [
     "policy/PodDisruptionBudget",
     "too few pods",
     { status: conditions("DisruptionAllowed=False(InsufficientPods)") },

@@ -22,19 +22,14 @@ const cronJob = firstOf(
   when(() => true, "Healthy", "CronJob has completed its last execution successfully"),
 );
 
-const SAYS = ["Terminating/True", "NamesAccepted/False", "Established/True", "NonStructuralSchema/True"];
-/** Of what a definition says of itself the last word is told, whatever it is about: the order is the API server's. */
-const lastWord = (object: KubeObject): string =>
-  conditionsOf(object).findLast(({ type, status }) => SAYS.includes(`${type}/${status}`))?.message ?? "";
-
 const definition = firstOf(
   when((object) => conditionsOf(object).length === 0, "Progressing", "Status conditions not found"),
   inOrder(
-    ["Terminating", "True", "Progressing", (_, object) => `CRD is terminating: ${lastWord(object)}`],
-    ["NamesAccepted", "False", "Degraded", (_, object) => `CRD names have not been accepted: ${lastWord(object)}`],
+    ["Terminating", "True", "Progressing", (c) => `CRD is terminating: ${c.message ?? ""}`],
+    ["NamesAccepted", "False", "Degraded", (c) => `CRD names have not been accepted: ${c.message ?? ""}`],
   ),
   when((object) => findCondition(object, "Established")?.status !== "True", "Degraded", "CRD is not established"),
-  conditions(["NonStructuralSchema", "True", "Degraded", (_, object) => `Schema violations found: ${lastWord(object)}`]),
+  conditions(["NonStructuralSchema", "True", "Degraded", (c) => `Schema violations found: ${c.message ?? ""}`]),
   when(() => true, "Healthy", "CRD is healthy"),
 );
 
