@@ -115,9 +115,9 @@ test("applications in other namespaces: a Role in each that is named, a ClusterR
     ["split", "outpost-agent-controller"],
     ["all", "outpost-agent"],
   ]) {
-    const told = env(pod(one(agent({ mode, applicationNamespaces: ["team-a", "/^x/"] }), "Deployment", name!)).containers[0]);
+    const told = env(one(agent({ mode, applicationNamespaces: ["team-a", "/^x/"] }), "Deployment", name!));
     expect(told).toMatchObject({ OUTPOST_APPLICATION_NAMESPACES: "team-a,/^x/", OUTPOST_APPLICATIONSET_NAMESPACES: "team-a,/^x/" });
-    const silent = env(pod(one(agent({ mode }), "Deployment", name!)).containers[0]);
+    const silent = env(one(agent({ mode }), "Deployment", name!));
     // Then a ConfigMap says it: an empty text would say none.
     expect(silent).not.toHaveProperty("OUTPOST_APPLICATION_NAMESPACES");
   }

@@ -43,5 +43,12 @@ export function bindings(manifests: Manifest[]) {
 export function boundTo(manifests: Manifest[], account: string): Json[] {
   return manifests
     .filter((m: Json) => m.subjects?.some((s: Json) => s.name === account))
-    .flatMap((m: Json) => manifests.filter((r) => r.kind === m.roleRef.kind && r.metadata.name === m.roleRef.name));
+    .flatMap((m: Json) =>
+      manifests.filter(
+        (r) =>
+          r.kind === m.roleRef.kind &&
+          r.metadata.name === m.roleRef.name &&
+          (r.kind !== "Role" || r.metadata.namespace === m.metadata.namespace),
+      ),
+    );
 }

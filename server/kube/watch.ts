@@ -16,6 +16,7 @@ export interface WatchOptions {
   resource: Resource;
   namespace?: string;
   labelSelector?: string;
+  fieldSelector?: string;
   /** The whole collection, after each list. What is missing from it is gone. */
   replace(items: KubeObject[]): void;
   change(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void;
@@ -35,7 +36,7 @@ const BACKOFF_MS = [200, 500, 1_000, 2_000, 5_000, 10_000];
 
 /** Runs until `signal`; failures are reported and tried again. */
 export async function watch(options: WatchOptions): Promise<void> {
-  const { client, resource, namespace, labelSelector, signal } = options;
+  const { client, resource, namespace, labelSelector, fieldSelector, signal } = options;
   let version: string | undefined;
   let failures = 0;
   let relist = false;
@@ -52,7 +53,7 @@ export async function watch(options: WatchOptions): Promise<void> {
     if (relist) version = undefined;
     relist = false;
     if (version === undefined) {
-      const listed = await client.list(resource, { namespace, labelSelector });
+      const listed = await client.list(resource, { namespace, labelSelector, fieldSelector });
       if (signal.aborted) return;
       if (listed.kind !== "done") {
         await fail(listed);
@@ -65,6 +66,7 @@ export async function watch(options: WatchOptions): Promise<void> {
       watch: true,
       resourceVersion: version,
       labelSelector,
+      fieldSelector,
       allowWatchBookmarks: true,
       timeoutSeconds: WATCH_SECONDS + Math.floor(Math.random() * 60),
     };

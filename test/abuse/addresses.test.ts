@@ -359,7 +359,7 @@ test("a cluster at a refused address is none", async () => {
   const found = async (server: string, config: object = {}) => {
     const signal = new AbortController().signal;
     const home = new KubeClient({ server: inner.url, namespace: "default" });
-    const destinations = new Destinations({ home, namespaces: [], changed: () => undefined, signal });
+    const destinations = new Destinations({ home, own: "", namespaces: [], changed: () => undefined, signal });
     destinations.replace([
       { apiVersion: "v1", kind: "Secret", metadata: { name: "c" }, data: data({ name: "c", server, config: JSON.stringify(config) }) },
     ]);

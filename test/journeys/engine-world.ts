@@ -35,8 +35,10 @@ export interface World {
   ): Promise<Application>;
   get(name: string): Promise<Application>;
   /** Waits until the application is as `check` wants it; the error shows what it was instead. */
-  until(name: string, check: (app: Application) => boolean | undefined, what?: string): Promise<Application>;
-  refresh(name: string, kind?: "normal" | "hard"): Promise<void>;
+  until(name: string, check: (app: Application) => boolean | undefined, what?: string, namespace?: string): Promise<Application>;
+  /** Waits until something else holds. */
+  settled(check: () => Promise<boolean>, what: string): Promise<void>;
+  refresh(name: string, kind?: "normal" | "hard", namespace?: string): Promise<void>;
   object(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined>;
   stop(): Promise<void>;
 }
@@ -51,7 +53,8 @@ const CRD: Resource = {
   namespaced: false,
 };
 const NAMESPACE = "outpost-agent";
-const DEADLINE_MS = 20_000;
+// A machine under load is five times slower.
+const DEADLINE_MS = 60_000;
 
 export function value<T>(outcome: Outcome<T>): T {
   if (outcome.kind !== "done") throw new Error(`${outcome.reason}: ${outcome.message}`);
@@ -94,7 +97,8 @@ export async function world(options: { log?: Log } = {}): Promise<World> {
     return controller;
   };
 
-  const read = async (name: string) => value(await client.get(RESOURCES.application, NAMESPACE, name)) as Application;
+  const read = async (name: string, namespace = NAMESPACE) =>
+    value(await client.get(RESOURCES.application, namespace, name)) as Application;
   const made: World = {
     api,
     git,
@@ -133,21 +137,28 @@ export async function world(options: { log?: Log } = {}): Promise<World> {
       };
       return value(await client.create(RESOURCES.application, app)) as Application;
     },
-    get: read,
-    until: async (name, check, what = "as expected") => {
+    get: (name) => read(name),
+    until: async (name, check, what = "as expected", namespace = NAMESPACE) => {
       const deadline = Date.now() + DEADLINE_MS;
       let app: Application | undefined;
       while (Date.now() < deadline) {
-        app = await read(name);
+        app = await read(name, namespace);
         if (check(app)) return app;
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
       throw new Error(`application ${name} was not ${what} within ${DEADLINE_MS / 1_000} s: ${JSON.stringify(app?.status, null, 1)}`);
     },
-    refresh: async (name, kind = "normal") => {
+    settled: async (check, what) => {
+      const deadline = Date.now() + DEADLINE_MS;
+      while (!(await check())) {
+        if (Date.now() > deadline) throw new Error(`not ${what} within ${DEADLINE_MS / 1_000} s`);
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+    },
+    refresh: async (name, kind = "normal", namespace = NAMESPACE) => {
       const patch = { metadata: { annotations: { "argocd.argoproj.io/refresh": kind } } };
-      value(await client.mergePatch(RESOURCES.application, NAMESPACE, name, patch));
-      await made.until(name, (app) => app.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined, "refreshed");
+      value(await client.mergePatch(RESOURCES.application, namespace, name, patch));
+      await made.until(name, (app) => app.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined, "refreshed", namespace);
     },
     object: async (resource, namespace, name) => {
       const got = await client.get(resource, namespace, name);

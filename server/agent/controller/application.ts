@@ -13,10 +13,18 @@ export interface ApplicationSpec {
   project?: string;
   source?: Source;
   sources?: Source[];
+  sourceHydrator?: SourceHydrator;
   destination: { server?: string; name?: string; namespace?: string };
   syncPolicy?: SyncPolicy;
   ignoreDifferences?: IgnoreDifference[];
   revisionHistoryLimit?: number;
+}
+
+/** What is rendered ahead of time and committed to a branch, from which it is synced. */
+export interface SourceHydrator {
+  drySource: Source;
+  syncSource: { repoURL?: string; targetBranch: string; path: string };
+  hydrateTo?: { targetBranch: string };
 }
 
 export interface IgnoreDifference {
@@ -202,11 +210,24 @@ export const FINALIZERS = {
 } as const;
 
 /** Where the objects come from, in order. */
-export const sourcesOf = ({ spec }: Application): Source[] => (spec.sources?.length ? spec.sources : spec.source ? [spec.source] : []);
+export const sourcesOf = ({ spec }: Application): Source[] => {
+  if (spec.sourceHydrator) return [hydratedSource(spec.sourceHydrator)];
+  return spec.sources?.length ? spec.sources : spec.source ? [spec.source] : [];
+};
+
+/** Whether an application has a list of sources, and not one alone. */
+export const hasSeveral = ({ spec }: Pick<Application, "spec">): boolean => !spec.sourceHydrator && Boolean(spec.sources?.length);
+
+/** The branch that somebody else renders into. */
+const hydratedSource = ({ drySource, syncSource }: SourceHydrator): Source => ({
+  repoURL: syncSource?.repoURL || drySource?.repoURL,
+  path: syncSource?.path,
+  targetRevision: syncSource?.targetBranch,
+});
 
 /** Sources and revisions under the names that an application with one source, or with several, has for them. */
-export const deployedOf = ({ spec }: Pick<Application, "spec">, sources: Source[], revisions: string[]): Deployed =>
-  spec.sources?.length ? { sources, revisions } : { source: sources[0], revision: revisions[0] };
+export const deployedOf = (app: Pick<Application, "spec">, sources: Source[], revisions: string[]): Deployed =>
+  hasSeveral(app) ? { sources, revisions } : { source: sources[0], revision: revisions[0] };
 
 export const revisionsOf = (deployed: Deployed | undefined): string[] =>
   deployed?.revisions ?? (deployed?.revision ? [deployed.revision] : []);

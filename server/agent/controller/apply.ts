@@ -9,12 +9,14 @@ import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
 import { formerFields, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
-import { ownerOf } from "./tracking.ts";
+import { instanceOf, ownerOf } from "./tracking.ts";
 
 /** What one object became. */
 export type Change = "created" | "configured" | "unchanged";
 
 const MIGRATION = "argocd.argoproj.io/client-side-apply-migration-manager";
+/** Why an object is left to another application. */
+export const SHARED = "SharedResource";
 const ESTABLISHED_MS = 10_000;
 
 /** Brings one object into the cluster: one request, or none when it is known to be as desired. */
@@ -32,7 +34,9 @@ export async function applyTarget(
   const refused = destination.refuse?.(target.object, resource.value);
   if (refused) return stop("NotPermitted", refused);
   const other = otherOwner(destination, target, app);
-  if (other) return stop("SharedResource", `${describe(target.object)} is part of application ${other}; it is left to that one`);
+  if (other) return stop(SHARED, `${describe(target.object)} is part of application ${other}; it is left to that one`);
+  const { claims } = destination;
+  claims.set(target.key, instanceOf(app, destination.own));
   const current = live.get(target.key, label);
   if (current && verdicts.get(target, current)) return done("unchanged");
 
@@ -47,6 +51,8 @@ export async function applyTarget(
     sent = await recreate(destination, resource.value, target.object, current);
   }
   if (sent.kind !== "done") {
+    // What it may not have, or cannot make, it does not keep from others.
+    claims.giveUp(target.key, instanceOf(app, destination.own));
     if (sent.reason === KUBE.namespaceNotFound) destination.namespaces.delete(target.object.metadata.namespace ?? "");
     return sent;
   }
@@ -108,14 +114,11 @@ async function recreate(
 }
 
 /** The application that has an object now, when it is another one. The first to have it keeps it: two that write in turns would never end. */
-export function otherOwner({ live, claims }: Destination, target: Target, app: Application): string | undefined {
+export function otherOwner({ live, claims, own }: Destination, target: Target, app: Application): string | undefined {
   const here = live.find(target.key);
   const owner = here && !hookOf(here) ? ownerOf(here) : undefined;
-  if (owner && owner !== app.metadata.name) return owner;
-  const claimed = claims.get(target.key);
-  if (claimed && claimed !== app.metadata.name) return claimed;
-  claims.set(target.key, app.metadata.name);
-  return undefined;
+  const first = owner ?? claims.get(target.key);
+  return first === instanceOf(app, own) ? undefined : first;
 }
 
 /** A kind that was missing may have come with a CRD of the same sync. */

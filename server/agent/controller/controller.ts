@@ -1,8 +1,6 @@
-import type { Failure } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
-import { RESOURCES, type Resource } from "../../kube/path.ts";
-import { watch } from "../../kube/watch.ts";
+import { RESOURCES } from "../../kube/path.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
 import { type Application, META } from "./application.ts";
@@ -13,6 +11,7 @@ import { type Hint, Hints } from "./hints.ts";
 import { demandsOf } from "./integrity.ts";
 import type { LookupDoor } from "./lookup.ts";
 import { Metrics } from "./metrics.ts";
+import { Places, type Scope } from "./places.ts";
 import { Polls, type RepositoryHint } from "./polls.ts";
 import { Projects, projectOf } from "./projects.ts";
 import { PRIORITY, Queue } from "./queue.ts";
@@ -24,12 +23,15 @@ import { Settings } from "./settings.ts";
 import { Shard } from "./shard.ts";
 import { Store } from "./store.ts";
 import { survey } from "./survey.ts";
-import { appLabel } from "./tracking.ts";
+import { appLabel, instanceOf } from "./tracking.ts";
+import { Watches } from "./watches.ts";
 
 export interface ControllerOptions {
   home: KubeClient;
   /** Where the Applications and the Secrets are. */
   namespace: string;
+  /** Where else there may be Applications: names and patterns; without it what `argocd-cmd-params-cm` says. */
+  applicationNamespaces?: readonly string[];
   /** Namespaces this program may manage; empty for all. */
   managed?: readonly string[];
   repo: RepoDoor;
@@ -73,17 +75,20 @@ export class Controller {
   readonly #dependent = new Set<string>();
   #followers: Follower[] = [];
   readonly #watching = new AbortController();
+  readonly #places: Places;
+  readonly #watches: Watches;
   readonly #hints = new Hints();
   readonly #early: Hint[] = [];
   /** Hears of each hint too. */
   onHint: (hint: Hint) => void = () => undefined;
-  #watches: Promise<void>[] = [];
   #synced = 0;
   #stopped: Promise<void> | undefined;
 
   constructor(options: ControllerOptions) {
     const { home, namespace, managed = [], repo, log, signal, now = Date.now } = options;
     this.#options = options;
+    this.#watches = new Watches(home, namespace, log, this.#watching.signal);
+    this.#places = new Places(namespace, this.#watching.signal);
     this.#shard = options.shard ?? new Shard();
     this.#queue = new Queue(options.workers ?? WORKERS, (name) => this.#work(name));
     const store = new Store(home, namespace);
@@ -95,7 +100,15 @@ export class Controller {
     // Work that runs at the end still needs to see: the watches go after it.
     const settings = new Settings();
     const corrected = (label: string) => this.deps.memory.get(this.#labels.get(label) ?? "")?.verdicts.keepOnly(new Set());
-    const destinations = new Destinations({ home, settings, namespaces: managed, changed, corrected, signal: this.#watching.signal });
+    const destinations = new Destinations({
+      home,
+      own: namespace,
+      settings,
+      namespaces: managed,
+      changed,
+      corrected,
+      signal: this.#watching.signal,
+    });
     signal.addEventListener("abort", () => void this.stop(), { once: true });
     const projects = new Projects();
     const { pollMs } = options;
@@ -121,21 +134,22 @@ export class Controller {
     const { repositories, destinations } = this.deps;
     // Credentials first: an application that is looked at without them would be told that it has none.
     await Promise.all([
-      this.#collection(RESOURCES.secret, `${SECRET_TYPE}=repository`, (all) =>
+      this.#watches.collection(RESOURCES.secret, `${SECRET_TYPE}=repository`, (all) =>
         this.#repositoriesChanged(() => repositories.replaceRepositories(all)),
       ),
-      this.#collection(RESOURCES.secret, `${SECRET_TYPE}=repo-creds`, (all) =>
+      this.#watches.collection(RESOURCES.secret, `${SECRET_TYPE}=repo-creds`, (all) =>
         this.#repositoriesChanged(() => repositories.replaceTemplates(all)),
       ),
-      this.#collection(RESOURCES.configMap, "app.kubernetes.io/part-of=argocd", (all) => {
+      this.#watches.collection(RESOURCES.configMap, "app.kubernetes.io/part-of=argocd", (all) => {
         const { hints, others } = this.#hints.take(all);
         for (const hint of hints) this.#hinted(hint);
         // A hint is no reason to repeat what has failed.
         if (!others) return;
         this.#repositoriesChanged(() => repositories.replaceTrust(all) && this.#keysChanged());
         if (this.deps.settings.replace(all)) this.#settingsChanged();
+        if (this.ready) this.#placesChanged();
       }),
-      this.#collection(RESOURCES.secret, `${SECRET_TYPE}=cluster`, (all) => this.#clustersChanged(() => destinations.replace(all))),
+      this.#watches.collection(RESOURCES.secret, `${SECRET_TYPE}=cluster`, (all) => this.#clustersChanged(() => destinations.replace(all))),
       this.#projects(),
       // Asked once here, so that the first application does not wait for it.
       this.deps.home.discovery.find("", "v1", "Namespace"),
@@ -155,7 +169,7 @@ export class Controller {
       this.#polls.stop();
       await this.#queue.stop(STOP_MS);
       this.#watching.abort();
-      await Promise.all(this.#watches);
+      await this.#watches.ended();
       await this.deps.destinations.close();
     })();
     return this.#stopped;
@@ -196,30 +210,63 @@ export class Controller {
     }
   }
 
-  #applications(): Promise<void> {
+  /** Those of our own namespace, whatever is configured besides. */
+  async #applications(): Promise<void> {
+    await this.#places.own((scope) => this.#applicationsOf(scope));
+    await this.#placesChanged();
+  }
+
+  #placesChanged(): Promise<void> {
+    const patterns = this.#options.applicationNamespaces ?? this.deps.settings.applicationNamespaces;
+    return this.#places.replace(patterns, (scope) => this.#applicationsOf(scope));
+  }
+
+  #applicationsOf(scope: Scope): Promise<void> {
     const { store } = this.deps;
-    return this.#watch(RESOURCES.application, undefined, {
-      replace: (items) => {
-        const names = new Set(items.map((item) => item.metadata.name));
-        for (const app of store.all()) if (!names.has(app.metadata.name)) this.#gone(app.metadata.name);
-        for (const item of items) this.#seen(item as Application);
-        for (const follower of this.#followers) follower.replace(store.all());
+    const keep = (names: ReadonlySet<string>) => {
+      for (const app of store.all()) {
+        const name = this.#nameOf(app);
+        if (this.#places.covers(scope, app) && !names.has(name)) this.#gone(name);
+      }
+    };
+    const tell = () => {
+      for (const follower of this.#followers) follower.replace(store.all());
+    };
+    scope.end = () => {
+      keep(new Set());
+      tell();
+    };
+    const on = {
+      replace: (items: KubeObject[]) => {
+        const mine = items.filter((item) => this.#places.covers(scope, item));
+        keep(new Set(mine.map((item) => this.#nameOf(item))));
+        for (const item of mine) this.#seen(item as Application);
+        tell();
       },
-      change: (type, object) => {
-        const { name } = object.metadata;
+      change: (type: string, object: KubeObject) => {
+        if (!this.#places.covers(scope, object)) return;
+        const name = this.#nameOf(object);
         if (type === "DELETED") this.#gone(name);
         else this.#seen(object as Application);
         for (const follower of this.#followers) follower.change(type, store.get(name) ?? object);
       },
-    });
+      // Only our own namespace is waited for: another may be one that we have no rights in, or is not there yet.
+      ...(scope.own ? {} : { failed: () => undefined }),
+    };
+    return this.#watches.watch(RESOURCES.application, undefined, on, scope);
+  }
+
+  /** What an application is called in all that is kept of it. */
+  #nameOf(app: KubeObject): string {
+    return instanceOf(app, this.#options.namespace);
   }
 
   #seen(app: Application): void {
-    const { name } = app.metadata;
+    const name = this.#nameOf(app);
     this.#labels.set(appLabel(name), name);
     if (app.metadata.annotations?.[META.dependsOn] !== undefined) this.#dependent.add(name);
     if (!this.deps.store.seen(app)) return;
-    if (this.#shard.owns(app)) this.#polls.seen(app);
+    if (this.#shard.owns(app)) this.#polls.seen(name, app);
     else this.#polls.gone(name);
     const { annotations, deletionTimestamp } = app.metadata;
     const asked = app.operation || annotations?.[META.refresh] || annotations?.[META.resourceAction] || deletionTimestamp;
@@ -245,39 +292,39 @@ export class Controller {
     // Whoever wanted an object of it may have it now.
     for (const other of this.deps.store.all()) {
       if (other.status?.conditions?.some((c) => c.type === "SharedResourceWarning"))
-        this.#queue.add(other.metadata.name, PRIORITY.live, DEBOUNCE_MS);
+        this.#queue.add(this.#nameOf(other), PRIORITY.live, DEBOUNCE_MS);
     }
   }
 
   #repositoriesChanged(replace: () => unknown): void {
     replace();
     for (const app of this.deps.store.all()) {
-      const memory = this.deps.memory.get(app.metadata.name);
+      const memory = this.deps.memory.get(this.#nameOf(app));
       if (!memory?.failure) continue;
       memory.failure = undefined;
       memory.askedAt = 0;
-      this.#queue.add(app.metadata.name, PRIORITY.spec);
+      this.#queue.add(this.#nameOf(app), PRIORITY.spec);
     }
   }
 
   /** What was signed well enough may be so no longer. */
   #keysChanged(): void {
-    for (const app of this.deps.store.all()) if (demandsOf(this.deps, app)) this.#queue.add(app.metadata.name, PRIORITY.spec);
+    for (const app of this.deps.store.all()) if (demandsOf(this.deps, app)) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
   }
 
   #settingsChanged(): void {
     this.deps.projects.inherit(this.deps.settings.globalProjects);
     for (const app of this.deps.store.all()) {
-      const memory = this.deps.memory.get(app.metadata.name);
+      const memory = this.deps.memory.get(this.#nameOf(app));
       // Which kinds are left out was decided when the objects were read.
       if (memory) memory.wanted = undefined;
-      this.#queue.add(app.metadata.name, PRIORITY.spec);
+      this.#queue.add(this.#nameOf(app), PRIORITY.spec);
     }
   }
 
   #clustersChanged(replace: () => void): void {
     replace();
-    for (const app of this.deps.store.all()) this.#queue.add(app.metadata.name, PRIORITY.live, DEBOUNCE_MS);
+    for (const app of this.deps.store.all()) this.#queue.add(this.#nameOf(app), PRIORITY.live, DEBOUNCE_MS);
   }
 
   #projects(): Promise<void> {
@@ -285,9 +332,9 @@ export class Controller {
     const known = new Map<string, KubeObject>();
     const changed = () => {
       const names = projects.replace([...known.values()]);
-      for (const app of store.all()) if (names === "all" || names.has(projectOf(app))) this.#queue.add(app.metadata.name, PRIORITY.spec);
+      for (const app of store.all()) if (names === "all" || names.has(projectOf(app))) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
     };
-    return this.#watch(RESOURCES.appProject, undefined, {
+    return this.#watches.watch(RESOURCES.appProject, undefined, {
       replace: (items) => {
         known.clear();
         for (const item of items) known.set(item.metadata.name, item);
@@ -348,52 +395,5 @@ export class Controller {
       );
     }
     this.#queue.add(name, PRIORITY.periodic, 30_000);
-  }
-
-  #collection(resource: Resource, labelSelector: string, replaced: (all: KubeObject[]) => void): Promise<void> {
-    const objects = new Map<string, KubeObject>();
-    return this.#watch(resource, labelSelector, {
-      replace: (items) => {
-        objects.clear();
-        for (const item of items) objects.set(item.metadata.name, item);
-        replaced([...objects.values()]);
-      },
-      change: (type, object) => {
-        if (type === "DELETED") objects.delete(object.metadata.name);
-        else objects.set(object.metadata.name, object);
-        replaced([...objects.values()]);
-      },
-    });
-  }
-
-  /** Resolves after the first list. */
-  #watch(
-    resource: Resource,
-    labelSelector: string | undefined,
-    on: { replace(items: KubeObject[]): void; change(type: string, object: KubeObject): void; failed?(failure: Failure): void },
-  ): Promise<void> {
-    const { home, namespace, log } = this.#options;
-    return new Promise((resolve) => {
-      const running = watch({
-        client: home,
-        resource,
-        namespace,
-        labelSelector,
-        signal: this.#watching.signal,
-        replace: (items) => {
-          on.replace(items);
-          resolve();
-        },
-        change: (type, object) => on.change(type, object),
-        failed: (failure) => {
-          log.warn({ resource: resource.plural, reason: failure.reason }, failure.message);
-          // Whoever deals with a failure himself need not be waited for.
-          if (!on.failed) return;
-          on.failed(failure);
-          resolve();
-        },
-      });
-      this.#watches.push(running.then(resolve));
-    });
   }
 }

@@ -9,10 +9,11 @@ export const dependenciesOf = (app: Application): string[] => csv(app.metadata.a
 export const standing = ({ metadata, status }: Application): string =>
   metadata.deletionTimestamp ? "Deleting" : `${status?.sync?.status ?? "Unknown"}, ${status?.health?.status ?? "Unknown"}`;
 
-/** The names under which others may depend on an application: its own, and within its scope of the service the id there. */
+/** The names under which others of its namespace may depend on an application: its own, and within its scope of the service the id there. */
 export const isNamed = (name: string, { metadata }: Application, by: Application): boolean =>
-  metadata.name === name ||
-  (metadata.annotations?.[META.id] === name && scopeOf(metadata) !== "" && scopeOf(metadata) === scopeOf(by.metadata));
+  metadata.namespace === by.metadata.namespace &&
+  (metadata.name === name ||
+    (metadata.annotations?.[META.id] === name && scopeOf(metadata) !== "" && scopeOf(metadata) === scopeOf(by.metadata)));
 
 const scopeOf = ({ annotations }: Application["metadata"]): string => annotations?.[META.scope] ?? "";
 

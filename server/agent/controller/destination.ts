@@ -2,13 +2,14 @@ import { isMetadata } from "../../base/address.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
 import { KubeClient } from "../../kube/client.ts";
-import { execPlugin, type KubeConfig } from "../../kube/config.ts";
+import type { KubeConfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import type { Application } from "./application.ts";
 import { Claims } from "./claims.ts";
 import { Live } from "./live.ts";
 import { Settings } from "./settings.ts";
+import { type SignIn, tokenOf } from "./sign-in.ts";
 
 export const IN_CLUSTER = "https://kubernetes.default.svc";
 
@@ -17,6 +18,8 @@ export interface Destination {
   id: string;
   server: string;
   name: string;
+  /** The agent's own namespace: applications elsewhere are called otherwise. */
+  own: string;
   /** The project the cluster is kept for; empty for none. */
   project: string;
   /** Reads, and compares. */
@@ -32,6 +35,8 @@ export interface Destination {
   settings: Settings;
   /** The only namespaces this program may touch there; empty for all. */
   managed: readonly string[];
+  /** Whether objects of the cluster itself may be managed there. */
+  clusterWide: boolean;
   /** Namespaces known to exist. */
   namespaces: Set<string>;
   /** Which application was the first to want an object, by key. */
@@ -41,6 +46,8 @@ export interface Destination {
 
 export interface DestinationsOptions {
   home: KubeClient;
+  /** The agent's own namespace. */
+  own: string;
   /** None: nothing holds for all. */
   settings?: Settings;
   /** Namespaces of the home cluster this program may look at; empty for all. */
@@ -89,7 +96,7 @@ export class Destinations {
     if (name === "in-cluster" || (server && sameServer(server, IN_CLUSTER)))
       return done(
         this.#destination(
-          { id: IN_CLUSTER, server: IN_CLUSTER, name: "in-cluster", project: "" },
+          { id: IN_CLUSTER, server: IN_CLUSTER, name: "in-cluster", project: "", clusterWide: true },
           this.#options.home,
           this.#options.namespaces,
         ),
@@ -103,6 +110,11 @@ export class Destinations {
     }
     this.#open.clear();
     await this.#settings.judge.close();
+  }
+
+  /** The agent's own namespace. */
+  get own(): string {
+    return this.#options.own;
   }
 
   get open(): Iterable<Destination> {
@@ -120,7 +132,7 @@ export class Destinations {
   }
 
   #destination(
-    { id, server, name, project }: Pick<Destination, "id" | "server" | "name" | "project">,
+    { id, server, name, project, clusterWide }: Pick<Destination, "id" | "server" | "name" | "project" | "clusterWide">,
     client: KubeClient,
     namespaces: readonly string[],
   ): Destination {
@@ -140,12 +152,14 @@ export class Destinations {
       server,
       name,
       project,
+      own: this.#options.own,
       client,
       writer: client,
       accounts: new Map(),
       live,
       settings: this.#settings,
       managed: namespaces,
+      clusterWide,
       namespaces: new Set<string>(),
       claims: new Claims(),
       abort,
@@ -171,6 +185,7 @@ interface ClusterSecret {
   server: string;
   project: string;
   namespaces: string[];
+  clusterWide: boolean;
   hasCredentials: boolean;
   config?: KubeConfig;
   problem?: string;
@@ -189,19 +204,18 @@ function readSecret(secret: KubeObject): ClusterSecret {
       .split(",")
       .map((n) => n.trim())
       .filter(Boolean),
+    clusterWide: true,
     hasCredentials: false,
   };
+  // Whoever names namespaces means them alone, unless he says otherwise.
+  cluster.clusterWide = cluster.namespaces.length === 0 || field("clusterResources") === "true";
   try {
     const config = JSON.parse(field("config") || "{}") as ClusterConfig;
     const tls = config.tlsClientConfig ?? {};
     const pem = (text?: string) => (text ? Buffer.from(text, "base64").toString("utf8") : undefined);
     const key = pem(tls.keyData);
-    const token = config.bearerToken ? new Secret(config.bearerToken) : undefined;
-    const exec = config.execProviderConfig;
-    const plugin = exec?.command
-      ? { ...exec, command: exec.command, env: Object.entries(exec.env ?? {}).map(([name, value]) => ({ name, value: String(value) })) }
-      : undefined;
-    cluster.hasCredentials = Boolean(token || key || plugin);
+    const token = tokenOf(config, server);
+    cluster.hasCredentials = Boolean(token || key);
     cluster.config = {
       server: new URL(server).href.replace(/\/+$/, ""),
       namespace: "default",
@@ -211,7 +225,7 @@ function readSecret(secret: KubeObject): ClusterSecret {
       insecure: tls.insecure === true,
       serverName: tls.serverName || undefined,
       proxyUrl: config.proxyUrl || undefined,
-      token: token ? async () => token : plugin ? execPlugin(plugin) : undefined,
+      token,
     };
     const addresses = [cluster.config.server, ...(config.proxyUrl ? [config.proxyUrl] : [])];
     if (addresses.some((address) => isMetadata(new URL(address).hostname))) cluster.problem = "it leads to a refused address";
@@ -223,11 +237,8 @@ function readSecret(secret: KubeObject): ClusterSecret {
 }
 
 /** The `config` field of a cluster Secret. */
-interface ClusterConfig {
-  bearerToken?: string;
+interface ClusterConfig extends SignIn {
   tlsClientConfig?: { insecure?: boolean; serverName?: string; caData?: string; certData?: string; keyData?: string };
-  execProviderConfig?: { command?: string; args?: string[]; env?: Record<string, string>; apiVersion?: string };
-  proxyUrl?: string;
 }
 
 const sameServer = (a: string, b: string): boolean => a.replace(/\/+$/, "") === b.replace(/\/+$/, "");

@@ -12,6 +12,7 @@ import type { RepoDoor } from "../repo/types.ts";
 import { Controller } from "./controller.ts";
 import type { Log } from "./deps.ts";
 import { lookIntegrity } from "./integrity.ts";
+import { listed } from "./settings.ts";
 import { Shard } from "./shard.ts";
 
 export interface EngineOptions {
@@ -76,8 +77,9 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
     return (await beside).door;
   };
   const managed = managedNamespaces(env, namespace);
+  const applicationNamespaces = env.OUTPOST_APPLICATION_NAMESPACES === undefined ? undefined : listed(env.OUTPOST_APPLICATION_NAMESPACES);
   const shard = Shard.of(env);
-  const controller = new Controller({ home, namespace, managed, repo: door, lookup, workers, shard, log, signal });
+  const controller = new Controller({ home, namespace, applicationNamespaces, managed, repo: door, lookup, workers, shard, log, signal });
   await controller.start();
   const allowed = env.OUTPOST_SCM_PROVIDERS?.split(",").map((one) => one.trim());
   const { deps } = controller;

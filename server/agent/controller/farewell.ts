@@ -9,7 +9,7 @@ import type { Destination } from "./destination.ts";
 import type { Target } from "./normalise.ts";
 import { hookName, hookOf, type Parting } from "./order.ts";
 import { render, toTargets } from "./render.ts";
-import { appLabel, trackingId } from "./tracking.ts";
+import { appLabel, instanceOf, trackingId } from "./tracking.ts";
 
 const PARTINGS: Record<Parting, string[]> = {
   PreDelete: [FINALIZERS.preDelete, FINALIZERS.preDeleteCleanup],
@@ -48,8 +48,8 @@ export async function runPartings(
   destination: Destination,
   targets: readonly Target[],
 ): Promise<Outcome<boolean>> {
-  const hooks = named(parting, app, targets);
-  const label = appLabel(app.metadata.name);
+  const hooks = named(parting, app, targets, destination.own);
+  const label = appLabel(instanceOf(app, destination.own));
   for (const wave of [...new Set(hooks.map((hook) => hook.wave))].sort((a, b) => a - b)) {
     const mine = hooks.filter((hook) => hook.wave === wave);
     for (const hook of mine) {
@@ -79,9 +79,9 @@ export async function cleanPartings(
   targets: readonly Target[],
 ): Promise<Outcome<boolean>> {
   const { client, writer, live } = destination;
-  const label = appLabel(app.metadata.name);
+  const label = appLabel(instanceOf(app, destination.own));
   let open = false;
-  for (const hook of named(parting, app, targets)) {
+  for (const hook of named(parting, app, targets, destination.own)) {
     const object = live.get(hook.key, label);
     if (!object || !hook.hook!.deletePolicies.includes("HookSucceeded")) continue;
     open = true;
@@ -96,7 +96,9 @@ export async function cleanPartings(
   }
   return done(
     !open ||
-      named(parting, app, targets).every((hook) => !live.get(hook.key, label) || !hook.hook!.deletePolicies.includes("HookSucceeded")),
+      named(parting, app, targets, destination.own).every(
+        (hook) => !live.get(hook.key, label) || !hook.hook!.deletePolicies.includes("HookSucceeded"),
+      ),
   );
 }
 
@@ -107,7 +109,7 @@ function healthIn({ live, settings }: Destination, hook: Target, label: string):
 }
 
 /** The hooks of a parting; one with only `generateName` has the same name in every look at this deletion. */
-function named(parting: Parting, app: Application, targets: readonly Target[]): Target[] {
+function named(parting: Parting, app: Application, targets: readonly Target[], own: string): Target[] {
   return targets
     .filter(({ hook }) => hook?.partings.includes(parting))
     .map((target) => {
@@ -115,7 +117,7 @@ function named(parting: Parting, app: Application, targets: readonly Target[]): 
       const { generateName: _, ...metadata } = target.object.metadata;
       const since = app.metadata.deletionTimestamp ?? "";
       const object = { ...target.object, metadata: { ...metadata, name: hookName(target.object, parting, "", since) } } as KubeObject;
-      const id = trackingId(app.metadata.name, object, app.spec.destination.namespace ?? "");
+      const id = trackingId(instanceOf(app, own), object, app.spec.destination.namespace ?? "");
       object.metadata.annotations = { ...object.metadata.annotations, [META.trackingId]: id };
       return { ...target, key: keyOf(object), object };
     });

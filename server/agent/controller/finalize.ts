@@ -9,9 +9,9 @@ import { cleanPartings, isParting, lastTargets, runPartings } from "./farewell.t
 import type { Target } from "./normalise.ts";
 import { watchKinds } from "./observe.ts";
 import { syncOption, waveOf } from "./order.ts";
-import { belongs, placeOfDeletion } from "./projects.ts";
+import { belongs, place, placeOfDeletion } from "./projects.ts";
 import type { Report } from "./report.ts";
-import { appLabel } from "./tracking.ts";
+import { appLabel, instanceOf } from "./tracking.ts";
 
 // A watch shows when an object is gone; this is for the case that it does not.
 const LOOK_AGAIN_MS = 2_000;
@@ -52,6 +52,9 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
   }
   report.begin("Deleting", "deleting the application's objects");
   const partings = has([preDelete, preDeleteCleanup, postDelete, postDeleteCleanup]);
+  // Hooks make something: for them the project is asked as for a sync.
+  const permitted = partings ? await place(deps, app) : destination;
+  if (permitted.kind !== "done") return fail(report, permitted);
   const targets = partings ? await lastTargets(deps, app, memory, destination.value) : undefined;
   if (targets && targets.kind !== "done") return fail(report, targets);
   const known = targets?.value ?? memory.wanted?.normalised.targets ?? [];
@@ -74,7 +77,7 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
     await report.drop();
     const conflict = await release(deps, app, step.finalizers);
     if (conflict) return conflict;
-    const left = deps.store.get(app.metadata.name);
+    const left = deps.store.get(instanceOf(app, deps.namespace));
     if (!left) return undefined;
     app = left;
   }
@@ -121,19 +124,19 @@ async function deleteOwned({ app, report, destination }: Deletion): Promise<Next
 function ownedObjects(destination: Destination, app: Application): KubeObject[] {
   const options = app.spec.syncPolicy?.syncOptions ?? [];
   const ours = belongs(app, destination);
-  return [...destination.live.ofApp(appLabel(app.metadata.name)).values()].filter(
+  return [...destination.live.ofApp(appLabel(instanceOf(app, destination.own))).values()].filter(
     (object) =>
       ours(object) &&
       object.kind !== "CustomResourceDefinition" &&
       !isParting(object) &&
-      !(object.kind === "Application" && object.metadata.name === app.metadata.name) &&
+      !(object.kind === "Application" && instanceOf(object, destination.own) === instanceOf(app, destination.own)) &&
       object.metadata.annotations?.[META.helmKeep] !== "keep" &&
       syncOption("Delete", object, options) !== "false",
   );
 }
 
 async function remove(
-  { client, writer, live }: Destination,
+  { client, writer, live, own }: Destination,
   app: Application,
   object: KubeObject,
   propagation: "Foreground" | "Background",
@@ -144,7 +147,7 @@ async function remove(
   const { namespace, name, uid } = object.metadata;
   const deleted = await writer.delete(resource.value, namespace, name, { propagation, uid });
   if (deleted.kind === "done" ? (deleted.value as KubeObject).kind === "Status" : deleted.reason === KUBE.notFound) {
-    live.remove(keyOf(object), appLabel(app.metadata.name));
+    live.remove(keyOf(object), appLabel(instanceOf(app, own)));
     return undefined;
   }
   // Another object of the same name has taken its place: the precondition kept it from being deleted.
@@ -154,6 +157,6 @@ async function remove(
 async function release(deps: Deps, app: Application, ours: string[]): Promise<Next | undefined> {
   const finalizers = (app.metadata.finalizers ?? []).filter((finalizer) => !ours.includes(finalizer));
   const patch = { metadata: { finalizers, resourceVersion: app.metadata.resourceVersion } };
-  const written = await deps.store.patch(app.metadata.name, patch, true);
+  const written = await deps.store.patch(instanceOf(app, deps.namespace), patch, true);
   return written.kind === "done" || written.reason === KUBE.notFound ? undefined : { afterMs: 500 };
 }

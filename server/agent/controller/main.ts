@@ -13,6 +13,9 @@ import { Shard } from "./shard.ts";
  *   KUBECONFIG                the cluster, when not running in it
  *   POD_NAMESPACE             where Applications and Secrets are (or OUTPOST_NAMESPACE; default outpost-agent)
  *   OUTPOST_NAMESPACED        "true": manage only the own namespace and those in OUTPOST_NAMESPACES
+ *   OUTPOST_APPLICATION_NAMESPACES     other namespaces with Applications: names, globs and /expressions/ with commas between (default: what
+ *                             application.namespaces of argocd-cmd-params-cm says)
+ *   OUTPOST_APPLICATIONSET_NAMESPACES  the same for ApplicationSets (applicationsetcontroller.namespaces)
  *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
  *   OUTPOST_WORKERS           applications looked at at once (default 32)
  *   OUTPOST_SCM_PROVIDERS     the only addresses that application sets may ask for repositories and pull requests, with commas between

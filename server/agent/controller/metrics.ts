@@ -1,6 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Application } from "./application.ts";
 
+const keyOf = ({ metadata: { namespace = "", name } }: Application) => `${namespace}/${name}`;
+
 /** What the controller measures, under the names dashboards for Argo CD already know. */
 export class Metrics {
   readonly registry = new Registry();
@@ -35,17 +37,17 @@ export class Metrics {
     const { name, namespace = "" } = app.metadata;
     this.#reconcile.observe({ namespace }, ms / 1_000);
     const labels = { namespace, name, sync_status: app.status?.sync?.status ?? "", health_status: app.status?.health?.status ?? "" };
-    const last = this.#last.get(name);
+    const last = this.#last.get(keyOf(app));
     if (last) this.#info.remove(last.labels);
     this.#info.set(labels, 1);
     const { phase, finishedAt } = app.status?.operationState ?? {};
     if (finishedAt && phase && last && last.finishedAt !== finishedAt) this.#syncs.inc({ name, phase });
-    this.#last.set(name, { labels, finishedAt });
+    this.#last.set(keyOf(app), { labels, finishedAt });
   }
 
   forget(app: Application): void {
-    const last = this.#last.get(app.metadata.name);
+    const last = this.#last.get(keyOf(app));
     if (last) this.#info.remove(last.labels);
-    this.#last.delete(app.metadata.name);
+    this.#last.delete(keyOf(app));
   }
 }

@@ -15,7 +15,7 @@ import { csv, hookOf } from "./order.ts";
 import { belongs } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
-import { appLabel } from "./tracking.ts";
+import { appLabel, instanceOf } from "./tracking.ts";
 
 export interface Observed {
   status: "Synced" | "OutOfSync" | "Unknown";
@@ -46,7 +46,7 @@ export async function watchKinds(destination: Destination, app: Application, tar
   }
   await Promise.all(
     [...wanted].map(async ([id, resource]) => {
-      const seen = await destination.live.observe(resource, appLabel(app.metadata.name));
+      const seen = await destination.live.observe(resource, appLabel(instanceOf(app, destination.own)));
       if (seen.kind !== "done") failures.set(id, seen);
     }),
   );
@@ -63,7 +63,7 @@ export async function observe(
   report: Report,
 ): Promise<Observed> {
   const { live } = destination;
-  const label = appLabel(app.metadata.name);
+  const label = appLabel(instanceOf(app, destination.own));
   const brought = broughtKinds(targets);
   const options = app.spec.syncPolicy?.syncOptions ?? [];
   const resources: ResourceStatus[] = [];
@@ -105,7 +105,7 @@ export async function observe(
       report.condition(
         "SharedResourceWarning",
         "SharedResource",
-        `${describe(object)} is part of applications ${app.metadata.name} and ${owner}`,
+        `${describe(object)} is part of applications ${instanceOf(app, destination.own)} and ${owner}`,
       );
     } else {
       row.status = same[i] ? "Synced" : "OutOfSync";
@@ -203,13 +203,14 @@ async function lookUpUnlabelled(
 ) {
   const { automated } = app.spec.syncPolicy ?? {};
   if (automated && automated.enabled !== false) return;
-  const label = appLabel(app.metadata.name);
+  const label = appLabel(instanceOf(app, destination.own));
   const open = targets.filter(
     (t) => t.resource && !memory.unlabelled.has(t.key) && !destination.live.get(t.key, label) && !unseen.has(kindId(t.object)),
   );
   await Promise.all(
     open.map(async ({ key, resource, object }) => {
-      const got = await destination.client.get(resource!, object.metadata.namespace, object.metadata.name);
+      // Who may not read it is not told that it is there.
+      const got = await destination.writer.get(resource!, object.metadata.namespace, object.metadata.name);
       if (got.kind === "done" || got.kind === "stop") memory.unlabelled.set(key, got.kind === "done" ? got.value : undefined);
     }),
   );

@@ -6,6 +6,7 @@ import {
   deployedOf,
   deployedSources,
   type HistoryEntry,
+  hasSeveral,
   META,
   type Operation,
   type OperationState,
@@ -118,8 +119,7 @@ export async function targetsOf(deps: Deps, app: Application, state: OperationSt
   return done((await toTargets(app, destination, rendered.value.objects!)).targets);
 }
 
-export const revisionFields = (app: Application, revisions: string[]) =>
-  app.spec.sources?.length ? { revisions } : { revision: revisions[0] };
+export const revisionFields = (app: Application, revisions: string[]) => (hasSeveral(app) ? { revisions } : { revision: revisions[0] });
 
 const RETRYING = /Retrying attempt #\d+ at (\S+)\.$/;
 

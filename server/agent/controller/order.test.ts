@@ -98,6 +98,7 @@ const plan = (targets: KubeObject[], extra: KubeObject[] = [], options: string[]
   groupTasks(
     planTasks(
       app(options),
+      "",
       { operation: {}, startedAt: "" },
       targets.map(target),
       extra.map((o) => ({ object: o })),

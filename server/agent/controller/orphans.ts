@@ -4,7 +4,7 @@ import { countsAsOrphan, type Project } from "../project/project.ts";
 import type { Application } from "./application.ts";
 import type { Destination } from "./destination.ts";
 import { heldOf } from "./projects.ts";
-import { ownerOf } from "./tracking.ts";
+import { instanceOf, ownerOf } from "./tracking.ts";
 
 // Names and labels only, a page a kind: more than that in one namespace is counted as that many.
 const ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -31,13 +31,10 @@ export async function orphansOf(
   app: Application,
   exists: (application: string) => boolean,
 ): Promise<KubeObject[]> {
-  const { client, settings, server, name } = destination;
+  const { client } = destination;
   const { namespace } = app.spec.destination;
   if (!namespace) return [];
-  const kinds = newest(await client.discovery.all()).filter(
-    ({ group, kind, namespaced, verbs }) =>
-      namespaced && verbs?.includes("list") && !DERIVED.has(`${group}/${kind}`) && !settings.excludes(group, kind, server),
-  );
+  const kinds = newest(await client.discovery.all()).filter((resource) => mayBeOrphaned(destination, resource));
   const found: KubeObject[] = [];
   const work = async () => {
     for (let resource = kinds.pop(); resource; resource = kinds.pop()) {
@@ -50,15 +47,31 @@ export async function orphansOf(
       const { group, version, kind } = resource;
       for (const item of page.value.items ?? []) {
         const object = { ...item, apiVersion: group ? `${group}/${version}` : version, kind };
-        const owner = ownerOf(object);
-        const owned = owner !== undefined && (owner === app.metadata.name || exists(owner));
-        if (owned || object.metadata.ownerReferences?.length) continue;
-        if (countsAsOrphan(project, { server, name }, heldOf(object, resource))) found.push(object);
+        if (isOrphan(destination, project, app, exists, object, resource)) found.push(object);
       }
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
   return found;
+}
+
+/** Kinds whose objects are looked for. */
+export const mayBeOrphaned = ({ settings, server }: Destination, { group, kind, namespaced, verbs }: Resource): boolean =>
+  namespaced && Boolean(verbs?.includes("list")) && !DERIVED.has(`${group}/${kind}`) && !settings.excludes(group, kind, server);
+
+/** Whether an object of the application's namespace belongs to nobody, and the project wants to know of it. */
+export function isOrphan(
+  { server, name, own }: Destination,
+  project: Project,
+  app: Application,
+  exists: (application: string) => boolean,
+  object: KubeObject,
+  resource: Resource,
+): boolean {
+  const owner = ownerOf(object);
+  const owned = owner !== undefined && (owner === instanceOf(app, own) || exists(owner));
+  if (owned || object.metadata.ownerReferences?.length) return false;
+  return countsAsOrphan(project, { server, name }, heldOf(object, resource));
 }
 
 /** One version of each kind: the others show the same objects. */

@@ -17,6 +17,7 @@ export interface ResourceKey {
   name: string;
 }
 
+export const NOT_PART = "NotPartOfApplication";
 // Deployment, ReplicaSet, Pod, and what an operator puts above and below.
 const GENERATIONS = 6;
 const MAX_OWNERS = 4;
@@ -35,7 +36,7 @@ export async function findPart(app: Application, destination: Destination, key: 
   const kind = await findKind(destination.client, key);
   if (kind.kind !== "done") return kind;
   const live = await destination.client.get(kind.value, kind.value.namespaced ? key.namespace : undefined, key.name);
-  const refused = stop("NotPartOfApplication", `${key.kind} ${key.name} is no part of application ${app.metadata.name}`);
+  const refused = stop(NOT_PART, `${key.kind} ${key.name} is no part of application ${app.metadata.name}`);
   // Who may not see an object is not told whether it is there.
   if (live.kind !== "done") return live.reason === KUBE.notFound ? refused : live;
   return (await isPart(app, destination, live.value, GENERATIONS, { left: MAX_LOOKS }))
@@ -55,7 +56,8 @@ async function isPart(
   generations: number,
   looks: { left: number },
 ): Promise<boolean> {
-  if (belongs(app, destination)(object) || isAwaited(app, destination, object)) return true;
+  if (belongs(app, destination)(object)) return true;
+  if (isAwaited(app, destination, object)) return isVisible(destination, object);
   if (generations === 0) return false;
   const { namespace } = object.metadata;
   for (const owner of (object.metadata.ownerReferences ?? []).slice(0, MAX_OWNERS)) {
@@ -83,6 +85,14 @@ function isAwaited(app: Application, { refuse }: Destination, object: KubeObject
   return (app.status?.resources ?? []).some(
     (row) => (row.group ?? "") === group && row.kind === kind && row.name === name && (row.namespace ?? "") === (namespace ?? ""),
   );
+}
+
+/** Nobody has it: then it is shown only to whom the project's account would show it. */
+async function isVisible({ client, writer }: Destination, object: KubeObject): Promise<boolean> {
+  if (writer === client) return true;
+  const { group, version, kind } = gvkOf(object);
+  const found = await client.discovery.find(group, version, kind);
+  return found.kind === "done" && (await writer.get(found.value, object.metadata.namespace, object.metadata.name)).kind === "done";
 }
 
 /** What of the application could have an object that names no owner. */

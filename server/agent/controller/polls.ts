@@ -38,8 +38,7 @@ export class Polls {
     this.#intervalMs = intervalMs;
   }
 
-  seen(app: Application): void {
-    const { name } = app.metadata;
+  seen(name: string, app: Application): void {
     const urls = [...new Set(sourcesOf(app).map(({ repoURL }) => repoURL))].filter((url) => typeof url === "string");
     const before = this.#urls.get(name) ?? [];
     if (before.length === urls.length && before.every((url, i) => url === urls[i])) return;

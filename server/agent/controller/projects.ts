@@ -5,6 +5,7 @@ import { gvkOf, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import type { Labels } from "../../kube/selector.ts";
 import { inherit } from "../project/global.ts";
+import { listsNamespace } from "../project/namespaces.ts";
 import {
   accountFor,
   DEFAULT_PROJECT,
@@ -14,10 +15,10 @@ import {
   refusesApplication,
   refusesObject,
 } from "../project/project.ts";
-import type { Application } from "./application.ts";
+import { type Application, sourcesOf } from "./application.ts";
 import type { Destination, Destinations } from "./destination.ts";
 import type { GlobalProject } from "./settings.ts";
-import { ownerOf } from "./tracking.ts";
+import { instanceOf, ownerOf } from "./tracking.ts";
 
 interface Known {
   text: string;
@@ -105,11 +106,15 @@ interface Places {
 export async function place({ destinations, projects }: Places, app: Application): Promise<Outcome<Destination>> {
   const project = projects.find(projectOf(app));
   if (project.kind !== "done") return project;
+  const outside = refusesPlace(project.value, app, destinations.own);
+  if (outside) return outside;
   const found = await destinations.find(app);
   if (found.kind !== "done") return found;
   const { server, name, project: clusterProject } = found.value;
   const to = { server, name, namespace: app.spec.destination.namespace ?? "" };
-  const urls = (app.spec.sources?.length ? app.spec.sources : [app.spec.source!]).map(({ repoURL }) => repoURL);
+  // What is rendered ahead of time counts too: the branch says no more than that.
+  const dry = app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : [];
+  const urls = [...dry, ...sourcesOf(app)].map(({ repoURL }) => repoURL);
   const refused = refusesApplication(project.value, urls, to, clusterProject);
   return refused ? stop(refused.reason, refused.message) : bind(found.value, project.value, to.namespace);
 }
@@ -119,7 +124,17 @@ export async function placeOfDeletion({ destinations, projects }: Places, app: A
   const found = await destinations.find(app);
   if (found.kind !== "done") return found;
   const project = projects.find(projectOf(app));
-  return project.kind === "done" ? bind(found.value, project.value, app.spec.destination.namespace ?? "") : project;
+  if (project.kind !== "done") return project;
+  return refusesPlace(project.value, app, destinations.own) ?? bind(found.value, project.value, app.spec.destination.namespace ?? "");
+}
+
+export const NAMESPACE_REFUSED = "NamespaceNotPermitted";
+
+/** An application outside the agent's namespace may be under a project only if that says so, whoever was able to write it there. */
+function refusesPlace({ name: project, sourceNamespaces = [] }: Project, { metadata }: Application, own: string) {
+  const { name, namespace = own } = metadata;
+  if (namespace === own || listsNamespace(sourceNamespaces, namespace)) return undefined;
+  return stop(NAMESPACE_REFUSED, `application '${name}' in namespace '${namespace}' is not permitted to use project '${project}'`);
 }
 
 // By destination and project, so that a change of either makes a new one, and looking again costs nothing.
@@ -170,9 +185,9 @@ export function actingAs(destination: Destination, user: string): KubeClient {
 
 /** Whether a live object is the application's to prune or delete: what is not permitted or left out of everything is not, whatever it says. */
 export const belongs =
-  (app: Application, { refuse, settings, server }: Pick<Destination, "refuse" | "settings" | "server">) =>
+  (app: Application, { refuse, settings, server, own }: Pick<Destination, "refuse" | "settings" | "server" | "own">) =>
   (object: KubeObject): boolean =>
-    ownerOf(object) === app.metadata.name && !refuse?.(object) && !settings.excludes(gvkOf(object).group, object.kind, server);
+    ownerOf(object) === instanceOf(app, own) && !refuse?.(object) && !settings.excludes(gvkOf(object).group, object.kind, server);
 
 /** A kind that the cluster does not have yet is judged by whether the object names a namespace, and again when it is there. */
 export function heldOf(object: KubeObject, resource?: Resource): Held {

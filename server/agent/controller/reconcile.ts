@@ -2,7 +2,8 @@ import { digest } from "../../base/canonical.ts";
 import type { Failure, Outcome } from "../../base/outcome.ts";
 import { done } from "../../base/outcome.ts";
 import type { Freshness } from "../repo/types.ts";
-import { type Application, deployedOf, META, sourcesOf } from "./application.ts";
+import { redactUrl } from "../repo/url.ts";
+import { type Application, deployedOf, hasSeveral, META, type SourceHydrator, sourcesOf } from "./application.ts";
 import { Verdicts } from "./compare.ts";
 import { type Deps, type Memory, type Next, newMemory, type Wanted } from "./deps.ts";
 import type { Destination } from "./destination.ts";
@@ -13,10 +14,11 @@ import { isBlind, type Observed, observe, watchKinds } from "./observe.ts";
 import { byItself, history, operationToRun, retry, retryAt, targetsOf } from "./operation.ts";
 import { findOrphans } from "./orphans.ts";
 import { firstReason, isOpen } from "./policy.ts";
-import { place, projectOf } from "./projects.ts";
+import { NAMESPACE_REFUSED, place, projectOf } from "./projects.ts";
 import { render, toTargets } from "./render.ts";
 import type { Report } from "./report.ts";
 import { advance } from "./sync.ts";
+import { instanceOf } from "./tracking.ts";
 import { validate } from "./validate.ts";
 import { heldBack } from "./windows.ts";
 
@@ -32,7 +34,7 @@ const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 
 /** One look at one application, from its specification to its status. */
 export async function reconcile(deps: Deps, app: Application, report: Report): Promise<Next | undefined> {
-  const { name } = app.metadata;
+  const name = instanceOf(app, deps.namespace);
   const memory = remember(deps, name);
   const now = () => new Date(deps.now()).toISOString().replace(/\.\d+/, "");
 
@@ -45,7 +47,11 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   const invalid = validate(app);
   if (invalid) return unknown(report, "InvalidSpecError", invalid);
   const destination = await place(deps, app);
-  if (destination.kind !== "done") return unknown(report, "InvalidSpecError", destination);
+  // Argo CD has this one under another type.
+  if (destination.kind !== "done")
+    return unknown(report, destination.reason === NAMESPACE_REFUSED ? "UnknownError" : "InvalidSpecError", destination);
+
+  if (app.spec.sourceHydrator) report.condition("HydrationExternal", "HydratedElsewhere", hydratedBy(app.spec.sourceHydrator));
 
   // What does Git say?
   const freshness = freshnessOf(deps, app, memory);
@@ -154,7 +160,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     sync: comparedSync(app, seen.status, revisions),
     health: healthWithTime(app, seen.health, now),
     resources: seen.resources,
-    ...(app.spec.sources?.length ? { sourceTypes } : { sourceType: sourceTypes[0] }),
+    ...(hasSeveral(app) ? { sourceTypes } : { sourceType: sourceTypes[0] }),
     summary: seen.images.length ? { images: seen.images } : {},
     controllerNamespace: deps.namespace,
   });
@@ -165,6 +171,9 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   const refresh = untilRefresh(deps, app, memory);
   return next && (!refresh || next.afterMs < refresh.afterMs) ? next : refresh;
 }
+
+const hydratedBy = ({ drySource, syncSource, hydrateTo }: SourceHydrator) =>
+  `nothing is written to Git from here: what ${redactUrl(drySource.repoURL)} describes is synced from branch ${syncSource.targetBranch}, path ${syncSource.path}, into which somebody else has to render it, as a pipeline with \`outpost admin render\`${hydrateTo ? ` (by way of branch ${hydrateTo.targetBranch})` : ""}`;
 
 /** The memory of an application, new when it has none. */
 function remember(deps: Deps, name: string): Memory {

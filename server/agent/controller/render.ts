@@ -1,6 +1,7 @@
-import type { Outcome } from "../../base/outcome.ts";
+import { type Outcome, stop } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { gvkOf } from "../../kube/object.ts";
+import { permitsSource } from "../project/permits.ts";
 import type { Freshness, Keyring, Rendered, RenderRequest, RepoAccess, Source } from "../repo/types.ts";
 import { type Application, META } from "./application.ts";
 import type { Deps } from "./deps.ts";
@@ -10,6 +11,7 @@ import { looksUp, renderReading, versionsOf } from "./lookup.ts";
 import { type Normalised, normalise } from "./normalise.ts";
 import { projectOf } from "./projects.ts";
 import type { Repositories } from "./repositories.ts";
+import { instanceOf } from "./tracking.ts";
 
 /** What is known of the content already: the caller's key, and the commits that a look a moment ago has found. */
 export interface Known {
@@ -17,7 +19,10 @@ export interface Known {
   revisions?: readonly string[];
 }
 
-/** Asks the repo server for an application's objects, for the cluster they go to. */
+/**
+ * Asks the repo server for an application's objects, for the cluster they go to. The sources may be those of an operation, of a status or of a
+ * deletion, which whoever writes an application writes too: the project is asked of them here, where all pass.
+ */
 export async function render(
   deps: Deps,
   app: Application,
@@ -26,6 +31,10 @@ export async function render(
   freshness: Freshness,
   known: Known = {},
 ): Promise<Outcome<Rendered>> {
+  const project = deps.projects.find(projectOf(app));
+  if (project.kind !== "done") return project;
+  const refused = sources.find(({ repoURL }) => !permitsSource(project.value, repoURL));
+  if (refused) return stop("SourceNotPermitted", `application repo ${refused.repoURL} is not permitted in project '${project.value.name}'`);
   const request = await requestFor(deps, app, sources, destination, freshness, known);
   return looksUp(app) ? renderReading(deps, app, destination, request) : deps.repo.render(request);
 }
@@ -45,8 +54,9 @@ export async function requestFor(
     if (version.kind === "done") destination.version = version.value.gitVersion;
   }
   const project = projectOf(app);
+  const rules = deps.projects.find(project);
   return {
-    app: { name: app.metadata.name, namespace: deps.namespace, project },
+    app: { name: instanceOf(app, deps.namespace), namespace: deps.namespace, project },
     namespace: app.spec.destination.namespace ?? "",
     sources: sources.map((source, i) => {
       const commit = revisions?.[i];
@@ -59,7 +69,8 @@ export async function requestFor(
         ...(commit && COMMIT.test(commit) && !source.chart ? { commit } : {}),
       };
     }),
-    charts: access.charts(project),
+    // A chart's dependencies are sources too.
+    charts: access.charts(project).filter(({ url }) => rules.kind === "done" && permitsSource(rules.value, url)),
     freshness,
     kubeVersion: destination.version,
     // All kinds of a cluster are much to tell, and a new one would be another content for every chart: only for who asks.
@@ -89,18 +100,18 @@ function withKeys(access: RepoAccess, keyring: Keyring): RepoAccess {
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /** What of a destination decides how objects look: which kinds it has, and which are nobody's business there. */
-export type Shape = Pick<Destination, "settings" | "server"> & { client: { discovery: Pick<KubeClient["discovery"], "find"> } };
+export type Shape = Pick<Destination, "settings" | "server" | "own"> & { client: { discovery: Pick<KubeClient["discovery"], "find"> } };
 
 /** The rendered objects as targets, without the kinds that the settings leave out. */
 export async function toTargets(
   app: Application,
-  { client, settings, server }: Shape,
+  { client, settings, server, own }: Shape,
   objects: Parameters<typeof normalise>[0],
 ): Promise<Normalised> {
   const excluded = objects.filter((object) => settings.excludes(gvkOf(object).group, object.kind, server));
   const normalised = await normalise(
     excluded.length ? objects.filter((object) => !excluded.includes(object)) : objects,
-    app.metadata.name,
+    instanceOf(app, own),
     app.spec.destination.namespace ?? "",
     (group, version, kind) => client.discovery.find(group, version, kind),
   );

@@ -10,6 +10,7 @@ import type { Deps } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { findPart, type Part, type ResourceKey } from "./part.ts";
 import { place } from "./projects.ts";
+import { instanceOf } from "./tracking.ts";
 
 /** What is asked for in the annotation `outpost.dev/resource-action`. */
 export interface ActionRequest {
@@ -46,7 +47,8 @@ export async function resourceAction(deps: Deps, app: Application): Promise<void
   // Asked again, because its answer was lost: it is taken away and not done again.
   const repeated = read<ActionResult>(app.metadata.annotations?.[META.resourceActionResult], ["id"])?.id === asked?.id;
   const request = repeated || !asked?.resource?.kind || !asked.resource.name ? undefined : asked;
-  const { name, resourceVersion } = app.metadata;
+  const { resourceVersion } = app.metadata;
+  const name = instanceOf(app, deps.namespace);
   const say = (result: ActionResult | undefined, more: object) =>
     deps.store.patch(name, patchOf(result, more), Object.hasOwn(more, "resourceVersion"));
   const taken = await say(request && { id: request.id, state: "Running" }, { resourceVersion });

@@ -43,11 +43,17 @@ export class Settings {
   /** Whether the accounts that projects name write; only an explicit no takes them out of force. */
   impersonates = true;
   globalProjects: GlobalProject[] = [];
+  /** Where else there are Applications and sets of them, by `argocd-cmd-params-cm`: names and patterns. */
+  applicationNamespaces: readonly string[] = [];
+  setNamespaces: readonly string[] = [];
   /** Another one for each content. */
   revision = "";
 
   /** True when something has changed. */
   replace(configMaps: readonly KubeObject[]): boolean {
+    const params = configMaps.find(({ metadata }) => metadata.name === "argocd-cmd-params-cm")?.data as Record<string, unknown> | undefined;
+    this.applicationNamespaces = listed(params?.["application.namespaces"]);
+    this.setNamespaces = listed(params?.["applicationsetcontroller.namespaces"]);
     const found = configMaps.find(({ metadata }) => metadata.name === "argocd-cm");
     const data = (found?.data ?? {}) as Record<string, unknown>;
     const relevant = Object.entries(data).filter(
@@ -166,6 +172,10 @@ function matches({ apiGroups, kinds, clusters }: Filter, group: string, kind: st
 }
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : []);
+
+/** A list with commas between. */
+export const listed = (text: unknown): string[] =>
+  typeof text === "string" && text.length <= 100_000 ? [...new Set(text.split(",").map((one) => one.trim()))].filter(Boolean) : [];
 
 function isSelector(value: unknown): value is LabelSelector | undefined {
   if (value === undefined || value === null) return true;

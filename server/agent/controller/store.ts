@@ -4,8 +4,9 @@ import type { KubeClient } from "../../kube/client.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { Application } from "./application.ts";
 import { sane } from "./sane.ts";
+import { instanceOf, placeOfInstance } from "./tracking.ts";
 
-/** The Applications of our namespace as last seen or written, so that nobody reacts to what this program wrote itself. */
+/** The Applications, by what they are called (`instanceOf`), as last seen or written, so that nobody reacts to what this program wrote itself. */
 export class Store {
   readonly #client: KubeClient;
   readonly #namespace: string;
@@ -27,10 +28,11 @@ export class Store {
   /** Takes an event; true when it changes what a reconciliation depends on, and not only what one wrote. */
   seen(given: Application): boolean {
     const app = sane(given);
-    const old = this.#apps.get(app.metadata.name);
+    const instance = instanceOf(app, this.#namespace);
+    const old = this.#apps.get(instance);
     if (old && old.app.metadata.uid === app.metadata.uid && !isNewer(app, old.app)) return false;
     const inputs = inputsOf(app);
-    this.#apps.set(app.metadata.name, { app, inputs });
+    this.#apps.set(instance, { app, inputs });
     return !old || !same(old.inputs, inputs);
   }
 
@@ -43,7 +45,8 @@ export class Store {
    * that nobody else's change can be in the answer); otherwise changed inputs in the answer are somebody else's.
    */
   async patch(name: string, patch: object, own: boolean): Promise<Outcome<Application>> {
-    const written = (await this.#client.mergePatch(RESOURCES.application, this.#namespace, name, patch)) as Outcome<Application>;
+    const at = placeOfInstance(name, this.#namespace);
+    const written = (await this.#client.mergePatch(RESOURCES.application, at.namespace, at.name, patch)) as Outcome<Application>;
     if (written.kind !== "done") return written;
     const changed = this.seen(written.value);
     if (changed && !own) this.onForeignChange(name);
@@ -52,7 +55,8 @@ export class Store {
 
   /** Reads an application anew, after somebody else's write came between. */
   async reread(name: string): Promise<Application | undefined> {
-    const read = (await this.#client.get(RESOURCES.application, this.#namespace, name)) as Outcome<Application>;
+    const at = placeOfInstance(name, this.#namespace);
+    const read = (await this.#client.get(RESOURCES.application, at.namespace, at.name)) as Outcome<Application>;
     if (read.kind !== "done") return undefined;
     if (this.seen(read.value)) this.onForeignChange(name);
     return sane(read.value);

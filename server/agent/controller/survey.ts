@@ -6,6 +6,7 @@ import { looksUp } from "./lookup.ts";
 import { place, projectOf } from "./projects.ts";
 import { sourceDigest } from "./reconcile.ts";
 import { requestFor } from "./render.ts";
+import { instanceOf } from "./tracking.ts";
 
 /** What a look at a repository means for each application that reads it, by name. */
 export interface Findings {
@@ -62,7 +63,7 @@ async function surveyWay(
 
 /** What would be rendered for an application now; undefined when only a look of its own can tell. */
 async function question(deps: Deps, app: Application, url: string, access: ReturnType<typeof sharedAccess>) {
-  const memory = deps.memory.get(app.metadata.name);
+  const memory = deps.memory.get(instanceOf(app, deps.namespace));
   const { wanted } = memory ?? {};
   if (!wanted || memory?.failure || wanted.sourceDigest !== sourceDigest(deps, app)) return undefined;
   // A chart that reads the cluster may be another one without a commit.
@@ -82,7 +83,7 @@ function learn(
   answer: { key: string; revisions: string[] } | undefined,
   { from, findings }: { from: number; findings: Findings },
 ): void {
-  const { name } = app.metadata;
+  const name = instanceOf(app, deps.namespace);
   const memory = deps.memory.get(name);
   const { wanted } = memory ?? {};
   // The specification changed while the remote was asked: that look is the newer one.

@@ -2,8 +2,9 @@ import type { Failure, Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import type { HealthStatus } from "../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
+import type { Resource } from "../../kube/path.ts";
 import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "./application.ts";
-import { applyTarget, ensureNamespace, otherOwner } from "./apply.ts";
+import { applyTarget, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
 import type { Verdicts } from "./compare.ts";
 import { confirmed } from "./confirm.ts";
 import type { Destination } from "./destination.ts";
@@ -13,7 +14,7 @@ import { inParallel } from "./parallel.ts";
 import { KIND_UNSEEN } from "./policy.ts";
 import { belongs } from "./projects.ts";
 import { broughtKinds, groupTasks, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
-import { appLabel } from "./tracking.ts";
+import { appLabel, instanceOf, ownerOf } from "./tracking.ts";
 
 export interface SyncInput {
   app: Application;
@@ -71,22 +72,27 @@ class Run {
   readonly #results: Map<string, ResourceResult>;
   readonly tasks: Task[];
   readonly #options: string[];
+  readonly #label: string;
 
   constructor(input: SyncInput) {
     this.#input = input;
     const { app, state, targets, destination } = input;
-    const label = appLabel(app.metadata.name);
+    const label = appLabel(instanceOf(app, destination.own));
+    this.#label = label;
     const ours = belongs(app, destination);
     const extra = prunable(destination.live.ofApp(label), targets, ours);
     this.#options = [...(state.operation.sync?.syncOptions ?? []), ...(app.spec.syncPolicy?.syncOptions ?? [])];
     this.tasks = planTasks(
       app,
+      destination.own,
       state,
       targets,
       extra.map((object) => ({ object })),
     );
     // An object of another application is not touched; the comparison has said so.
-    this.tasks = this.tasks.filter((task) => !task.target || task.hook || !otherOwner(destination, task.target, app));
+    // What the project refuses is not looked at for whose it is: the sync is refused for it.
+    const left = (one: Target) => !destination.refuse?.(one.object, one.resource) && otherOwner(destination, one, app);
+    this.tasks = this.tasks.filter((task) => !task.target || task.hook || !left(task.target));
     this.#results = new Map((state.syncResult?.resources ?? []).map((r) => [resultId(r), r]));
   }
 
@@ -105,7 +111,7 @@ class Run {
         });
         bad.push(task);
       }
-      const outside = target && unmanaged(destination, task.object);
+      const outside = target && unmanaged(destination, task.object, target.resource);
       if (outside) {
         this.#record(task, { status: "SyncFailed", reason: "NamespaceNotManaged", message: outside });
         bad.push(task);
@@ -284,6 +290,8 @@ class Run {
     const sent = await applyTarget(destination, task.target!, app, verdicts, this.#options);
     if (sent.kind === "done") return this.#record(task, { status: "Synced", message: `${shortName(task.object)} ${sent.value}` });
     const { reason } = sent;
+    // Another one was faster since this began: it is his, like what was his before.
+    if (reason === SHARED) return this.#record(task, { reason, message: sent.message });
     const message = reason === KUBE.kindNotFound ? missingKind(task.object, sent.message) : sent.message;
     this.#record(task, { status: "SyncFailed", reason, message });
   }
@@ -332,13 +340,15 @@ class Run {
     const { namespace, name, uid } = object.metadata;
     const deleted = await writer.delete(resource.value, namespace, name, { propagation, uid });
     // The answer is a Status when it is gone at once, and the object itself while finalizers hold it.
-    if (deleted.kind === "done" && (deleted.value as KubeObject).kind === "Status")
-      live.remove(task.key, appLabel(this.#input.app.metadata.name));
+    if (deleted.kind === "done" && (deleted.value as KubeObject).kind === "Status") live.remove(task.key, this.#label);
     return deleted;
   }
 
   #live(task: Task): KubeObject | undefined {
-    return this.#input.destination.live.get(task.key, appLabel(this.#input.app.metadata.name));
+    const name = instanceOf(this.#input.app, this.#input.destination.own);
+    const live = this.#input.destination.live.get(task.key, this.#label);
+    // The label of a long name is a short one, which may be another application's name.
+    return live && (ownerOf(live) ?? name) === name ? live : undefined;
   }
 
   #record(task: Task, result: Pick<ResourceResult, "status" | "message" | "reason" | "hookPhase">): void {
@@ -362,8 +372,10 @@ class Run {
   }
 }
 
-function unmanaged({ managed }: Destination, object: KubeObject): string | undefined {
-  const { namespace } = object.metadata;
+function unmanaged({ managed, clusterWide }: Destination, object: KubeObject, resource?: Resource): string | undefined {
+  const { namespace, name } = object.metadata;
+  if (!clusterWide && !(resource?.namespaced ?? namespace))
+    return `Cluster level ${object.kind} "${name}" can not be managed when in namespaced mode`;
   if (!namespace || managed.length === 0 || managed.includes(namespace)) return undefined;
   return `Namespace "${namespace}" for ${describe(object)} is not managed`;
 }

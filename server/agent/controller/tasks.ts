@@ -3,7 +3,7 @@ import type { Resource } from "../../kube/path.ts";
 import { type Application, META, type OperationState, revisionsOf } from "./application.ts";
 import type { Target } from "./normalise.ts";
 import { compareTasks, hookName, hookOf, type Phase, syncOption, waveOf } from "./order.ts";
-import { trackingId } from "./tracking.ts";
+import { instanceOf, trackingId } from "./tracking.ts";
 
 /** One thing a sync does: bring an object into the cluster, or take one out of it. */
 export interface Task {
@@ -38,6 +38,7 @@ export function prunable(
 /** All tasks of an operation in the order in which they run. */
 export function planTasks(
   app: Application,
+  own: string,
   run: Pick<OperationState, "operation" | "startedAt" | "syncResult">,
   targets: readonly Target[],
   extra: readonly { object: KubeObject; resource?: Resource }[],
@@ -59,7 +60,8 @@ export function planTasks(
     const { key, object, hook, wave, resource } = target;
     if (hook) {
       if (hook.skip || !hooks) continue;
-      for (const phase of hook.phases) tasks.push({ ...hookTask(app, target, phase, run), phase, wave, hook: true, resource });
+      for (const phase of hook.phases)
+        tasks.push({ ...hookTask(instanceOf(app, own), app, target, phase, run), phase, wave, hook: true, resource });
     } else if (isSelected(key)) tasks.push({ id: `Sync|${key}`, key, phase: "Sync", wave, object, hook: false, target, resource });
   }
   tasks.push(...pruneTasks(extra, options, tasks, isSelected));
@@ -70,6 +72,7 @@ export function planTasks(
 
 /** A hook's object, with a name of this run when it has none of its own. */
 function hookTask(
+  instance: string,
   app: Application,
   target: Target,
   phase: Phase,
@@ -82,7 +85,7 @@ function hookTask(
     ...object,
     metadata: { ...metadata, name: hookName(object, phase, revisionsOf(syncResult).join("-"), startedAt) },
   } as KubeObject;
-  const id = trackingId(app.metadata.name, named, app.spec.destination.namespace ?? "");
+  const id = trackingId(instance, named, app.spec.destination.namespace ?? "");
   named.metadata.annotations = { ...named.metadata.annotations, [META.trackingId]: id };
   const own = keyOf(named);
   return { id: `${phase}|${own}`, key: own, object: named, target: { ...target, key: own, object: named } };

@@ -131,7 +131,7 @@ function againstLive(one: RenderedApplication, live: KubeObject[]): Change[] {
 const isOwn = ({ app, settings }: RenderedApplication, object: KubeObject): boolean =>
   ownerOf(object) === app.metadata.name &&
   !object.metadata.annotations?.[META.hook] &&
-  belongs(app, { settings, server: app.spec.destination.server ?? "" })(object);
+  belongs(app, { settings, server: app.spec.destination.server ?? "", own: app.metadata.namespace ?? "" })(object);
 
 function compare({ app, settings }: RenderedApplication, before: KubeObject[], after: KubeObject[]): Change[] {
   // Another one each time: a digest tells only whether two values in one answer are equal.

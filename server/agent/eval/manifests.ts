@@ -93,8 +93,8 @@ async function renderOne(
   if (invalid) return invalid;
   const { destination, project } = app.spec;
   const sources: { source: Source; repo: { url: string } }[] = [];
-  const first = sourcesOf(app).find(isGit)?.repoURL;
-  for (const source of sourcesOf(app)) {
+  const first = drySources(app).find(isGit)?.repoURL;
+  for (const source of drySources(app)) {
     const at = isGit(source) ? await checkouts.find(source.repoURL, source.repoURL === first) : done(undefined);
     if (at.kind !== "done") return at;
     if (!at.value) {
@@ -119,7 +119,7 @@ async function renderOne(
   if (rendered.kind !== "done") return rendered;
   const objects = rendered.value.objects!;
   const find = ask.find ?? findOffline(objects);
-  const shape = { client: { discovery: { find } }, settings, server: destination.server ?? "" };
+  const shape = { client: { discovery: { find } }, settings, server: destination.server ?? "", own: app.metadata.namespace ?? "" };
   const { targets, repeated, excluded = [] } = await toTargets(app, shape, objects);
   const broken = targets.find(({ problem }) => problem && problem.kind !== "stop")?.problem as Failure | undefined;
   if (broken) return broken;
@@ -194,3 +194,6 @@ class Checkouts {
     return made;
   }
 }
+
+/** What is written by people: of an application that is rendered ahead of time, what a pipeline has to render and commit. */
+const drySources = (app: Application): Source[] => (app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : sourcesOf(app));

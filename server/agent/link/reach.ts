@@ -43,6 +43,7 @@ export async function withCluster<T>(
   if (listed.kind !== "done") return listed;
   const destinations = new Destinations({
     home: ctx.client,
+    own: ctx.namespace,
     namespaces: [],
     changed: () => undefined,
     signal: new AbortController().signal,

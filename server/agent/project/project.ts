@@ -6,6 +6,8 @@ import type { SyncWindow } from "./window.ts";
 /** An AppProject, as far as it restricts. */
 export interface Project extends ProjectSpec, IntegritySpec {
   name: string;
+  /** Where its applications may be, besides the agent's own namespace. */
+  sourceNamespaces?: string[];
   syncWindows?: SyncWindow[];
   permitOnlyProjectScopedClusters?: boolean;
   destinationServiceAccounts?: { server?: string; namespace?: string; defaultServiceAccount?: string }[];
@@ -22,6 +24,7 @@ export const DEFAULT_PROJECT: Project = {
 
 const LISTS = [
   "sourceRepos",
+  "sourceNamespaces",
   "destinations",
   "clusterResourceWhitelist",
   "clusterResourceBlacklist",
@@ -39,7 +42,7 @@ export function readProject(name: string, spec: unknown): Project | string {
     const list = given[field] ?? undefined;
     if (list === undefined) continue;
     if (!Array.isArray(list)) return `spec.${field} must be a list`;
-    const wrong = list.some((one) => (field === "sourceRepos" ? typeof one !== "string" : !isTexts(one)));
+    const wrong = list.some((one) => (["sourceRepos", "sourceNamespaces"].includes(field) ? typeof one !== "string" : !isTexts(one)));
     if (wrong) return `spec.${field} has an item of another shape`;
   }
   const unsure = misreads(given);

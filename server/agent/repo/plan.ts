@@ -57,7 +57,8 @@ export async function plan(
     const planned = await planHelm({ own: tree, refs }, path, source.helm ?? {}, { ...needs, env });
     if (planned.kind !== "done") return planned;
     const { app, namespace, kubeVersion, apiVersions } = request;
-    const context = { app: app.name, namespace, kubeVersion, apiVersions };
+    // A release is named as the application is in its own namespace: `namespace_name` would be no name for one.
+    const context = { app: app.name.slice(app.name.indexOf("_") + 1), namespace, kubeVersion, apiVersions };
     return done({
       sourceType: "Helm",
       key: keyOf({ ...planned.value, source: undefined, context }),

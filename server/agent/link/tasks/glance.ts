@@ -47,7 +47,14 @@ export async function withGlance<T>(
   if (listed.kind === "done") projects.replace(listed.value.items);
   else projects.failed(listed);
   const abort = new AbortController();
-  const destinations = new Destinations({ home: client, settings, namespaces: [], changed: () => undefined, signal: abort.signal });
+  const destinations = new Destinations({
+    home: client,
+    own: namespace,
+    settings,
+    namespaces: [],
+    changed: () => undefined,
+    signal: abort.signal,
+  });
   try {
     destinations.replace(clusters.value.items);
     const reads = new ChartReads();
