@@ -28,6 +28,9 @@ if (args.includes("--list")) {
   for (const s of stages) console.log(`${s.name.padEnd(10)} ${(s.jest ?? s.run.slice(0, 4)).join(" ")}`);
   process.exit(0);
 }
+// What a named stage needs is run too when it was never built.
+if (wanted.length && !existsSync(join(root, "dist/outpost.mjs")) && stages.some((s) => wanted.includes(s.name) && s.needs))
+  wanted.push("build");
 const unknown = wanted.find((w) => !stages.some((s) => s.name === w));
 if (unknown) {
   console.error(`there is no stage ${JSON.stringify(unknown)}; npm test -- --list`);

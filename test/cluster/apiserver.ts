@@ -1,10 +1,9 @@
 import { createHash, generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
-import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { type Daemon, daemon } from "../servers/run.ts";
+import { type Daemon, daemon, freePort } from "../servers/run.ts";
 
 /** A real kube-apiserver with a real etcd on loopback, without nodes or controllers: enough for everything that only reads and writes objects. */
 export interface ApiServer {
@@ -17,7 +16,7 @@ export interface ApiServer {
   pids: { apiserver: number; etcd: number };
 }
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 180_000;
 
 /** A tool that `npm test` builds from its go.mod into the user's cache, or the one on PATH. */
 export function toolPath(tool: string, binary = tool): string {
@@ -38,7 +37,7 @@ export function toolPath(tool: string, binary = tool): string {
 /** Starts both and resolves when the API server says it is ready (3 to 6 s). */
 export async function startApiServer(): Promise<ApiServer> {
   const folder = mkdtempSync(join(tmpdir(), "outpost-apiserver-"));
-  const [client, peer, port] = (await freePorts(3)) as [number, number, number];
+  const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
   const tokens = { admin: randomBytes(16).toString("hex"), limited: randomBytes(16).toString("hex") };
   writeFileSync(join(folder, "tokens.csv"), `${tokens.admin},admin,admin,system:masters\n${tokens.limited},limited,limited\n`, {
     mode: 0o600,
@@ -137,19 +136,4 @@ function ask(port: number, token: string): Promise<boolean> {
     asked.on("timeout", () => asked.destroy());
     asked.end();
   });
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve) => {
-          const server = createServer().listen(0, "127.0.0.1", () => resolve(server));
-        }),
-    ),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -27,12 +27,12 @@ afterAll(async () => {
 });
 
 const source = (path: string, more = "") => `source = { repository = "code", path = "${path}", target_revision = "bad"${more} }`;
-const application = (more: string, id = "bad") => `resource "outpost_application" "bad" {
+const application = (more: string, id = "bad", name = "bad") => `resource "outpost_application" "${name}" {
   id          = "${id}"
   agent       = "AGENT"
   destination = { namespace = "guestbook" }
   sync_policy = { automated = {} }
-  timeouts    = { create = "20s" }
+  timeouts    = { create = "60s" }
   ${more}
 }`;
 
@@ -96,37 +96,48 @@ test.each<[string, string, string, string]>([
   expect((await w.cli("app", "get", "bad")).exit).toBe(3);
 });
 
-// What only shows in the agent: the object stays, with a condition that has a name; nothing that is live is touched.
-test.each<[string, string, string]>([
-  ["a path that is not in the repository", application(source("bad/nothing-here")), "PathNotFound"],
-  ["YAML that does not parse", application(source("bad/yaml")), "ManifestInvalid"],
-  ["a chart that does not render", application(source("bad/chart")), "ChartRenderFailed"],
+// What only shows in the agent: the object stays, with a condition that has a name; nothing that is live is touched. All at once, because
+// Terraform waits for each of them until its time is over.
+const conditions: [string, string, string][] = [
+  ["a path that is not in the repository", source("bad/nothing-here"), "PathNotFound"],
+  ["YAML that does not parse", source("bad/yaml"), "ManifestInvalid"],
+  ["a chart that does not render", source("bad/chart"), "ChartRenderFailed"],
   [
     "a branch that is not there",
-    application('source = { repository = "code", path = "guestbook", target_revision = "no-such-branch" }'),
+    'source = { repository = "code", path = "guestbook", target_revision = "no-such-branch" }',
     "RevisionNotFound",
   ],
-  ["a repository that is not there", application(`source = { repo_url = "REPO/nothing.git", path = "a" }`), "RepositoryNotFound"],
-  ["a kind that the cluster does not have", application(source("bad/kind")), "KindNotFound"],
-  ["a namespace that is missing", application(source("bad/namespace")), "NamespaceNotFound"],
-  ["two applications that claim one object", application(source("bad/claimed")), "SharedResource"],
-])("%s is told by name in Terraform, the API and the command line", async (_, hcl, reason) => {
-  const before = await w.cluster.kubectl("-n", "guestbook", "get", "deployment,service", "-o", "jsonpath={.items[*].metadata.uid}");
-  const dir = await w.configuration("condition", filled(hcl));
-  const ran = await w.terraform(dir, "apply", "-auto-approve");
-  try {
+  ["a repository that is not there", `source = { repo_url = "REPO/nothing.git", path = "a" }`, "RepositoryNotFound"],
+  ["a kind that the cluster does not have", source("bad/kind"), "KindNotFound"],
+  ["a namespace that is missing", source("bad/namespace"), "NamespaceNotFound"],
+  ["two applications that claim one object", source("bad/claimed"), "SharedResource"],
+];
+describe("told by name in Terraform, the API and the command line:", () => {
+  const live = () => w.cluster.kubectl("-n", "guestbook", "get", "deployment,service", "-o", "jsonpath={.items[*].metadata.uid}");
+  let before: string;
+  let dir: string;
+  let errors: string[];
+  beforeAll(async () => {
+    before = await live();
+    dir = await w.configuration("condition", filled(conditions.map(([, more], i) => application(more, `bad-${i}`, `bad_${i}`)).join("\n")));
+    const ran = await w.terraform(dir, "apply", "-auto-approve");
     expect(ran.code).toBe(1);
-    expect(flat(ran.output)).toContain(reason);
-    expect(ran.output).toMatch(/with outpost_application\.bad|on main\.tf line/);
-    const object = await w.application("bad");
-    expect((object.status.conditions ?? []).map((c) => c.reason)).toContain(reason);
-    expect((await w.cli("app", "get", "bad")).out).toContain(reason);
-  } finally {
+    errors = ran.output.split("Error: ");
+  });
+  afterAll(async () => {
     const destroyed = await w.terraform(dir, "destroy", "-auto-approve");
     if (destroyed.code === 0) removeFolder(dir);
-    await w.cli("app", "delete", "bad", "--cascade", "orphan", "--timeout", "30s");
-  }
-  expect(await w.cluster.kubectl("-n", "guestbook", "get", "deployment,service", "-o", "jsonpath={.items[*].metadata.uid}")).toBe(before);
+    for (const i of conditions.keys()) await w.cli("app", "delete", `bad-${i}`, "--cascade", "orphan", "--timeout", "30s");
+    expect(await live()).toBe(before);
+  });
+
+  test.each(conditions.map(([name, , reason], i) => ({ name, reason, i })))("$name", async ({ reason, i }) => {
+    const mine = errors.filter((text) => flat(text).includes(`with outpost_application.bad_${i},`));
+    expect(mine.map(flat).join("\n")).toContain(reason);
+    const object = await w.application(`bad-${i}`);
+    expect((object.status.conditions ?? []).map((c) => c.reason)).toContain(reason);
+    expect((await w.cli("app", "get", `bad-${i}`)).out).toContain(reason);
+  });
 });
 
 test("a wrong If-Match, an oversized body and a used token have their own codes and exits", async () => {

@@ -1,5 +1,6 @@
 /** Brings the world up once for all journeys, by the same command that the README gives to people; `npm test` builds first. */
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { createWriteStream, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
@@ -49,13 +50,12 @@ function quickstart(name, args) {
   });
 }
 
+/** Below the ports that the kernel gives to connections, as that of test/servers/run.ts: the service is killed and started again on it. */
 function freePort() {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
+    const port = randomInt(20_000, 30_000);
     const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+    server.once("error", () => resolve(freePort()));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(port)));
   });
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { connect, createServer } from "node:net";
 import { PATIENCE_MS } from "../within.ts";
 
@@ -147,14 +148,25 @@ export function accepts(where: { port: number; host?: string } | { path: string 
   });
 }
 
-/** A port of 127.0.0.1 that was free a moment ago, for programs that cannot be given port 0. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+const given = new Set<number>();
+
+/**
+ * A port of 127.0.0.1 that was free a moment ago, for programs that cannot be given port 0. It is below those that the kernel gives to
+ * connections (from 32768): one of them could be taken before the program listens, or while a test has it killed and started again.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 30_000);
+    if (given.has(port) || !(await listens(port))) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
-    });
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
   });
 }
