@@ -80,7 +80,7 @@ export async function world(): Promise<World> {
         const child = execFile(
           process.execPath,
           [join(root, "dist/outpost.mjs"), ...args],
-          { env: { ...process.env, ...env, NO_COLOR: "1" }, timeout: 120_000, maxBuffer: 64 << 20 },
+          { env: { ...process.env, ...env, NO_COLOR: "1" }, timeout: 300_000, maxBuffer: 64 << 20 },
           (error, out, err) => resolve({ exit: error ? (child.exitCode ?? 1) : 0, out, err }),
         );
       }),

@@ -12,7 +12,7 @@ import { NODE_NAME, network } from "./network.ts";
 import { type Component, components, firstObjects, type Plan, type Status } from "./plan.ts";
 
 /** A step of the start that takes longer has failed; the slowest takes four seconds on a quiet machine. */
-const STEP_MS = 60_000;
+const STEP_MS = 180_000;
 /** A program that ended is started again after this. */
 const RESTART_MS = 1000;
 

@@ -25,7 +25,7 @@ import { buildTools } from "./tools.ts";
 const here = fileURLToPath(new URL(".", import.meta.url));
 
 /** A node that is not Ready by then will not be. */
-const READY_MS = 90_000;
+const READY_MS = 240_000;
 /** Unix socket paths end at 107 characters, and the longest name in the folder has 22. */
 const DIR_LENGTH = 80;
 
@@ -147,7 +147,7 @@ function handle(dir: string, running: Running): ClusterNode {
   const kubeconfig = join(dir, "kubeconfig");
   const plan = (): Plan => JSON.parse(readFileSync(join(dir, "plan.json"), "utf8"));
   const kubectl = async (args: string[], input?: string) =>
-    (await run(plan().programs.kubectl!, ["--kubeconfig", kubeconfig, ...args], { ...(input ? { input } : {}), deadlineMs: 120_000 }))
+    (await run(plan().programs.kubectl!, ["--kubeconfig", kubeconfig, ...args], { ...(input ? { input } : {}), deadlineMs: 300_000 }))
       .stdout;
   const forwardToHost = async (port: number, host: string = network.node) =>
     (await call<{ port: number }>(control, "forward", { host, port })).port;

@@ -43,7 +43,7 @@ asked("on a real node", () => {
     (
       await run(programs.helm!, [...args, "--kubeconfig", node.kubeconfig], {
         env: { PATH: process.env.PATH, HOME: w.dir },
-        deadlineMs: 2 * MINUTE,
+        deadlineMs: 5 * MINUTE,
       })
     ).stdout;
   const tokens = async (id: string) => ok(await w.service.api.GET("/v1/delegates/{id}/tokens", { params: { path: { id } } })).items;
@@ -91,7 +91,7 @@ asked("on a real node", () => {
           "chart",
           "--wait",
           "--timeout",
-          "90s",
+          "240s",
           ...more,
         );
       await upgrade("--values", file);
@@ -121,7 +121,7 @@ asked("on a real node", () => {
       await until("both are connected", async () => (await instances("charted")).length === 2, 60_000);
       expect((await tokens("charted")).find((t) => t.id === made.id)!.uses).toBeGreaterThanOrEqual(2);
 
-      await helm("uninstall", "charted", "-n", "chart", "--wait", "--timeout", "90s");
+      await helm("uninstall", "charted", "-n", "chart", "--wait", "--timeout", "240s");
       await until("nothing is left", async () => (await left("chart")).length === 0, 60_000);
     },
     6 * MINUTE,
@@ -133,7 +133,7 @@ asked("on a real node", () => {
       const body = { ...asPods(), namespace: "plain", permissions: "namespace-admin", replicas: 1 };
       const file = await w.installer("applied", "kubernetes", body);
       await node.kubectl("apply", "-f", file);
-      await node.kubectl("-n", "plain", "rollout", "status", "deployment/outpost-delegate-applied", "--timeout=90s");
+      await node.kubectl("-n", "plain", "rollout", "status", "deployment/outpost-delegate-applied", "--timeout=240s");
       await until("it is connected", () => w.connected("applied"), 30_000);
       expect(await w.shell("applied", "echo applied")).toBe("applied\n");
       const may = (verb: string, what: string, namespace: string) =>
@@ -142,7 +142,7 @@ asked("on a real node", () => {
           .then((answer) => answer.trim())
           .catch(() => "no");
       expect([await may("create", "deployments", "plain"), await may("create", "deployments", "default")]).toEqual(["yes", "no"]);
-      await node.kubectl("delete", "-f", file, "--timeout=90s");
+      await node.kubectl("delete", "-f", file, "--timeout=240s");
       expect(await node.kubectl("get", "namespaces", "-o", "name")).not.toContain("plain");
     },
     4 * MINUTE,
@@ -158,9 +158,9 @@ asked("on a real node", () => {
       const { token } = ok(await w.service.api.POST("/v1/delegates/{id}/tokens", { params: { path: { id: "own" } }, body: {} }));
       await node.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "mine", namespace: "own" }, stringData: { token } });
       await node.kubectl("-n", "own", "rollout", "restart", "deployment/outpost-delegate-own");
-      await node.kubectl("-n", "own", "rollout", "status", "deployment/outpost-delegate-own", "--timeout=90s");
+      await node.kubectl("-n", "own", "rollout", "status", "deployment/outpost-delegate-own", "--timeout=240s");
       expect(await w.connected("own")).toBe(true);
-      await node.kubectl("delete", "-f", file, "--timeout=90s");
+      await node.kubectl("delete", "-f", file, "--timeout=240s");
     },
     4 * MINUTE,
   );

@@ -41,10 +41,10 @@ asRoot("the shell installer", () => {
 
   /** Runs in the namespace, as seen there. */
   const inside = async (...args: string[]) =>
-    (await run("nsenter", ["--mount", `--target=${holder.child.pid}`, "--", ...args], { deadlineMs: 90_000 })).stdout;
+    (await run("nsenter", ["--mount", `--target=${holder.child.pid}`, "--", ...args], { deadlineMs: 240_000 })).stdout;
   const nobody = (home: string, ...args: string[]) => {
     const env = { PATH: process.env.PATH, HOME: home };
-    return run("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", "--", ...args], { env, deadlineMs: 90_000 });
+    return run("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", "--", ...args], { env, deadlineMs: 240_000 });
   };
   const remember = (prefix: string) => supervisors.add(Number(readFileSync(join(prefix, "run/pid"), "utf8")));
   const accounts = () => ["passwd", "group", "shadow", "gshadow"].map((file) => readFileSync(join(w.dir, "etc", file), "utf8"));

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await w.cluster.importImage(image);
   helm = async (...args) => {
     const env = { PATH: process.env.PATH, HOME: dir };
-    return (await run(programs.helm!, [...args, "--kubeconfig", w.cluster.kubeconfig, "-n", NAMESPACE], { env, deadlineMs: 2 * MINUTE }))
+    return (await run(programs.helm!, [...args, "--kubeconfig", w.cluster.kubeconfig, "-n", NAMESPACE], { env, deadlineMs: 5 * MINUTE }))
       .stdout;
   };
   const params = { path: { id: "deployer" } };
@@ -65,14 +65,14 @@ beforeAll(async () => {
     "--create-namespace",
     "--wait",
     "--timeout",
-    "90s",
+    "240s",
     "--values",
     file,
   );
 }, 6 * MINUTE);
 afterAll(async () => {
   await helm?.("uninstall", "deployer", "--wait").catch(() => "");
-  await w?.cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=90s").catch(() => "");
+  await w?.cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=240s").catch(() => "");
   await w?.api.DELETE("/v1/delegates/{id}", { params: { path: { id: "deployer" } } });
   if (dir) rmSync(dir, { recursive: true, force: true });
 }, 4 * MINUTE);

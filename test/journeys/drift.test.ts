@@ -37,7 +37,7 @@ test("an object deleted in the cluster comes back", async () => {
 
 test("an object that nobody manages is left alone", async () => {
   await w.cluster.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mine", namespace: "guestbook" }, data: { a: "1" } });
-  const { exit } = await w.cli("app", "sync", "guestbook", "--prune", "--timeout", "60s");
+  const { exit } = await w.cli("app", "sync", "guestbook", "--prune", "--timeout", "240s");
   expect(exit).toBe(0);
   expect(await w.cluster.kubectl("-n", "guestbook", "get", "configmap", "mine", "-o", "name")).toContain("mine");
   await w.cluster.kubectl("-n", "guestbook", "delete", "configmap", "mine");
@@ -46,6 +46,6 @@ test("an object that nobody manages is left alone", async () => {
 test("unchanged objects are not written again", async () => {
   const version = () => w.cluster.kubectl("-n", "guestbook", "get", "service", "guestbook", "-o", "jsonpath={.metadata.resourceVersion}");
   const before = await version();
-  for (let i = 0; i < 3; i++) expect((await w.cli("app", "sync", "guestbook", "--timeout", "60s")).exit).toBe(0);
+  for (let i = 0; i < 3; i++) expect((await w.cli("app", "sync", "guestbook", "--timeout", "240s")).exit).toBe(0);
   expect(await version()).toBe(before);
 });

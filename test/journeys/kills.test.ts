@@ -24,7 +24,7 @@ test("every pod of the agent killed at once: it comes back, nothing is deleted, 
   const before = await uids();
   await w.cluster.kubectl("-n", "outpost-agent", "delete", "pods", "--all", "--force", "--grace-period=0");
   const revision = await w.repository.commit(configMap(1), "While the agent is away", { branch: "main" });
-  await w.cluster.kubectl("-n", "outpost-agent", "wait", "--for=condition=Available", "deployment", "--all", "--timeout=90s");
+  await w.cluster.kubectl("-n", "outpost-agent", "wait", "--for=condition=Available", "deployment", "--all", "--timeout=240s");
   await w.cli("app", "refresh", "guestbook");
   await w.waitApplication("guestbook", "the commit", (a) => settled(a) && a.status.sync?.revision === revision);
   expect(await uids()).toBe(before);
@@ -48,7 +48,7 @@ test("the service killed with -9: nothing is lost, the cluster goes on without i
   }
   expect(await w.api.GET("/v1/applications").then((r) => r.data!.items.map((a) => a.uid))).toEqual(objects);
   const revision = await w.repository.commit(configMap(2), "After the service is back", { branch: "main" });
-  const waited = await w.cli("agent", "wait", (await w.application("guestbook")).spec.agent, "--timeout", "60s");
+  const waited = await w.cli("agent", "wait", (await w.application("guestbook")).spec.agent, "--timeout", "240s");
   expect([waited.exit, waited.err]).toEqual([0, expect.stringContaining("connected")]);
   await w.cli("app", "refresh", "guestbook");
   await w.waitApplication("guestbook", "the commit", (a) => settled(a) && a.status.sync?.revision === revision);

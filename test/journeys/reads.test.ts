@@ -43,7 +43,7 @@ test("a restart makes new Pods, and self-heal lets it be", async () => {
   expect([did.exit, did.err]).toEqual([0, expect.stringContaining("restart of apps/Deployment/guestbook/guestbook is done")]);
   const restarted = "jsonpath={.spec.template.metadata.annotations.kubectl\\.kubernetes\\.io/restartedAt}";
   expect(await kubectl("-n", "guestbook", "get", "deployment", "guestbook", "-o", restarted)).toMatch(/Z$/);
-  await kubectl("-n", "guestbook", "rollout", "status", "deployment/guestbook", "--timeout=60s");
+  await kubectl("-n", "guestbook", "rollout", "status", "deployment/guestbook", "--timeout=240s");
   await until("new pods", async () => !(await pods()).some((uid) => before.includes(uid)));
   expect((await w.cli("app", "diff", "guestbook")).exit).toBe(0);
   await w.waitApplication("guestbook", "guestbook settled again", settled);
@@ -65,10 +65,10 @@ describe("an application that is synced by hand", () => {
       syncPolicy: { syncOptions: ["CreateNamespace=true"] },
     };
     await w.api.PUT("/v1/applications/{id}", { params: { path: { id: "reads" } }, body: { spec } });
-    expect((await w.cli("app", "sync", "reads", "--timeout", "90s")).exit).toBe(0);
+    expect((await w.cli("app", "sync", "reads", "--timeout", "240s")).exit).toBe(0);
   });
   afterAll(async () => {
-    await w.cli("app", "delete", "reads", "--timeout", "60s");
+    await w.cli("app", "delete", "reads", "--timeout", "240s");
     await kubectl("delete", "namespace", "reads", "--wait=false").catch(() => undefined);
     await w.repository.git("update-ref", "-d", `refs/heads/${BRANCH}`);
   });
@@ -77,9 +77,9 @@ describe("an application that is synced by hand", () => {
     const second = await commit({ "reads/settings.yaml": map("two") }, "Change it");
     await w.cli("app", "refresh", "reads");
     await w.waitApplication("reads", "the commit", (a) => a.status.sync?.revision === second);
-    expect((await w.cli("app", "sync", "reads", "--timeout", "90s")).exit).toBe(0);
+    expect((await w.cli("app", "sync", "reads", "--timeout", "240s")).exit).toBe(0);
     expect(await value()).toBe("two");
-    const back = await w.cli("app", "rollback", "reads", "0", "--timeout", "90s");
+    const back = await w.cli("app", "rollback", "reads", "0", "--timeout", "240s");
     expect([back.exit, back.err]).toEqual([0, expect.stringContaining("✓ app reads")]);
     expect(await value()).toBe("one");
     const history = await w.waitApplication("reads", "the entry of it", (a) => a.status.history?.length === 3);
@@ -123,7 +123,7 @@ describe("an application that is synced by hand", () => {
     });
     const [hook] = below(tree, "Job");
     expect([hook!.hook, below(tree, "Pod", hook!.uid).length]).toEqual([true, 1]);
-    const ended = await w.cli("app", "terminate", "reads", "--timeout", "60s");
+    const ended = await w.cli("app", "terminate", "reads", "--timeout", "240s");
     expect([ended.exit, ended.err]).toEqual([0, expect.stringContaining("Operation terminated")]);
     await until("the Job to go", async () => (await kubectl("-n", "reads", "get", "jobs", "-o", "name")).trim() === "");
     expect(await value()).toBe("by hand");

@@ -5,7 +5,7 @@ import { alive, type Owner, owner } from "../cluster/process.ts";
 import { until } from "../servers/run.ts";
 
 // The embedded store is made on the first start, which takes a quarter of a minute on a busy machine.
-const READY_MS = 90_000;
+const READY_MS = 240_000;
 
 /** A program that goes on when the command has ended; found again by its number and start time. */
 export interface Background {
