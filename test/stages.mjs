@@ -40,11 +40,11 @@ export const stages = [
   jest("faults", 40, ["test/faults"], { needs: ["build"], serial: true, long: 60 }),
   jest("abuse", 30, ["test/abuse"], { needs: ["build"], serial: true, long: 30 }),
   // Figures for GUARANTEES.md and the README: too noisy on a shared machine to pass or fail a change.
-  run("scale-engine", 15, [node, "--import", "tsx", "test/scale/engine.ts"], { needs: ["build"], long: 15, figures: true }),
-  run("scale-load", 15, [node, "--import", "tsx", "test/scale/engine-load.ts"], { needs: ["build"], long: 60, figures: true }),
+  run("scale-engine", 30, [node, "--import", "tsx", "test/scale/engine.ts"], { needs: ["build"], long: 30, figures: true }),
+  run("scale-load", 30, [node, "--import", "tsx", "test/scale/engine-load.ts"], { needs: ["build"], long: 60, figures: true }),
   run("scale-provider", 30, [node, "--import", "tsx", "test/scale/provider.ts"], { needs: ["build"], long: 30, figures: true }),
-  run("scale-redact", 10, [node, "--import", "tsx", "test/scale/redact.ts"], { long: 10, figures: true }),
-  run("scale-tasks", 15, [node, "--import", "tsx", "test/scale/tasks.ts"], { needs: ["build"], long: 15, figures: true }),
+  run("scale-redact", 30, [node, "--import", "tsx", "test/scale/redact.ts"], { long: 30, figures: true }),
+  run("scale-tasks", 30, [node, "--import", "tsx", "test/scale/tasks.ts"], { needs: ["build"], long: 30, figures: true }),
   run("scale-system", 30, [node, "--import", "tsx", "test/scale/system.ts"], { needs: ["build"], long: 30, figures: true }),
   run("scale-webhook", 30, [node, "--import", "tsx", "test/scale/webhook.ts"], { needs: ["build"], long: 30, figures: true }),
 ];
