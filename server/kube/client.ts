@@ -2,7 +2,8 @@ import { EventEmitter } from "node:events";
 import { Pool, ProxyAgent } from "undici";
 import { guardedLookup, isMetadata } from "../base/address.ts";
 import { again, done, type Failure, type Outcome } from "../base/outcome.ts";
-import type { KubeConfig } from "./config.ts";
+import type { Secret } from "../base/secret.ts";
+import { type KubeConfig, SignInFailed } from "./config.ts";
 import { Discovery } from "./discovery.ts";
 import { failureOf, KUBE } from "./errors.ts";
 import type { KubeObject } from "./object.ts";
@@ -214,6 +215,22 @@ export class KubeClient {
 
   async #send(pool: Pool | ProxyAgent, method: Method, path: string, ask: Ask, signal: AbortSignal | Deadline) {
     const token = await this.config.token?.();
+    const answer = await this.#sendWith(token, pool, method, path, ask, signal);
+    // It may have been withdrawn, or the file that it came from changed: a new one is tried once.
+    const next = answer.statusCode === 401 && token ? await this.config.token!(token) : token;
+    if (next === token) return answer;
+    await answer.body.dump();
+    return this.#sendWith(next, pool, method, path, ask, signal);
+  }
+
+  async #sendWith(
+    token: Secret | undefined,
+    pool: Pool | ProxyAgent,
+    method: Method,
+    path: string,
+    ask: Ask,
+    signal: AbortSignal | Deadline,
+  ) {
     const headers: Record<string, string> = { accept: ask.accept ?? "application/json", "user-agent": "outpost" };
     if (token) headers.authorization = `Bearer ${token.reveal()}`;
     if (this.config.impersonate) headers["impersonate-user"] = this.config.impersonate;
@@ -239,6 +256,7 @@ export class KubeClient {
   }
 
   #broken(error: unknown, deadlineMs: number | undefined): Failure {
+    if (error instanceof SignInFailed) return error.failure;
     if (deadlineMs !== undefined) return again(KUBE.timeout, `${this.#origin} did not answer within ${deadlineMs / 1000} s`);
     const { message, code } = error as NodeJS.ErrnoException;
     return again(KUBE.unavailable, `${this.#origin} cannot be reached: ${message || code || "unknown error"}`);

@@ -2,7 +2,9 @@ import { execFile } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { parse } from "yaml";
+import { again, done, type Failure, type Outcome } from "../base/outcome.ts";
 import { Secret } from "../base/secret.ts";
+import { KUBE } from "./errors.ts";
 
 /**
  * How to reach one API server. `@kubernetes/client-node` has the same, but its configuration module pulls in every generated
@@ -19,8 +21,17 @@ export interface KubeConfig {
   proxyUrl?: string;
   /** Another user to act as, if these credentials may. */
   impersonate?: string;
-  /** The bearer token for the next request; read again from its file or plugin when it has expired. */
-  token?: () => Promise<Secret | undefined>;
+  /** The bearer token for the next request: a new one when it has ended, or when the server has refused the one that is given. */
+  token?: (refused?: Secret) => Promise<Secret | undefined>;
+}
+
+/** There is no token; the failure says why, and what to do. */
+export class SignInFailed extends Error {
+  readonly failure: Failure;
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
 }
 
 const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -114,8 +125,8 @@ function tokenOf(user: Loose, file: (path: string) => string, exec: RunPlugin | 
 function tokenFile(path: string): NonNullable<KubeConfig["token"]> {
   let token: Secret | undefined;
   let readAt = 0;
-  return async () => {
-    if (!token || Date.now() - readAt > TOKEN_FILE_TTL_MS) {
+  return async (refused) => {
+    if (!token || token === refused || Date.now() - readAt > TOKEN_FILE_TTL_MS) {
       token = new Secret(readFileSync(path, "utf8").trim());
       readAt = Date.now();
     }
@@ -144,27 +155,68 @@ const runPlugin: RunPlugin = ({ command, args = [] }, env) =>
 
 /** `client.authentication.k8s.io` plugins that give a token. */
 export function execPlugin(plugin: Plugin, run: RunPlugin = runPlugin): NonNullable<KubeConfig["token"]> {
-  let token: Secret | undefined;
-  let expires = 0;
-  let running: Promise<Secret | undefined> | undefined;
-  const ask = async () => {
+  return lent(async () => {
     const extra = Object.fromEntries((plugin.env ?? []).map(({ name, value }) => [name, value]));
     const info = { apiVersion: plugin.apiVersion, kind: "ExecCredential", spec: { interactive: false } };
-    const printed = await run(plugin, { ...extra, KUBERNETES_EXEC_INFO: JSON.stringify(info) });
+    let printed: string;
     try {
-      const { status } = JSON.parse(printed);
-      expires = status?.expirationTimestamp ? Date.parse(status.expirationTimestamp) - 30_000 : Number.POSITIVE_INFINITY;
-      return status?.token ? new Secret(String(status.token)) : undefined;
-    } catch {
-      throw new Error(`credential plugin ${plugin.command} did not print an ExecCredential`);
+      printed = await run(plugin, { ...extra, KUBERNETES_EXEC_INFO: JSON.stringify(info) });
+    } catch (error) {
+      if (error instanceof SignInFailed) return error.failure;
+      return again(KUBE.signIn, (error as Error).message);
     }
-  };
-  return async () => {
-    if (token && Date.now() < expires) return token;
-    running ??= ask().finally(() => {
-      running = undefined;
-    });
-    token = await running;
-    return token;
+    return credentialOf(printed, plugin);
+  });
+}
+
+function credentialOf(printed: string, { command, apiVersion }: Plugin): Outcome<Lent> {
+  const wrong = (what: string) => again(KUBE.signIn, `credential plugin ${command} ${what}`);
+  let said: Loose;
+  try {
+    said = JSON.parse(printed);
+  } catch {
+    // The parser would quote what was printed.
+  }
+  if (typeof said !== "object" || said === null) return wrong("did not print an ExecCredential");
+  if (apiVersion && said.apiVersion && said.apiVersion !== apiVersion)
+    return wrong(`printed ${String(said.apiVersion).slice(0, 100)} instead of ${apiVersion}`);
+  const { token, expirationTimestamp, clientCertificateData } = said.status ?? {};
+  if (typeof token !== "string" || !/^[\x21-\x7e]{1,65536}$/.test(token))
+    return wrong(clientCertificateData ? "printed a certificate, where a token is wanted" : "printed no token");
+  const ends = expirationTimestamp ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
+  return Number.isNaN(ends) ? wrong("printed an expirationTimestamp that is none") : done({ token: new Secret(token), ends });
+}
+
+/** A token of a while. */
+export interface Lent {
+  token: Secret;
+  ends: number;
+}
+
+// A request that is sent now is judged a moment later.
+const SPARE_MS = 30_000;
+// Whoever gives tokens is asked no more often, however many requests fail or are refused meanwhile.
+const REST_MS = 5_000;
+
+/** Keeps a token until shortly before its end, and asks once however many requests wait for one. */
+export function lent(ask: () => Promise<Outcome<Lent>>): NonNullable<KubeConfig["token"]> {
+  let last: Outcome<Lent> | undefined;
+  let asked = 0;
+  let running: Promise<Outcome<Lent>> | undefined;
+  return async (refused) => {
+    const rested = Date.now() - asked > REST_MS;
+    const left = last?.kind === "done" ? last.value.ends - Date.now() : 0;
+    // Of a short life a quarter is spared.
+    const spare = last?.kind === "done" ? Math.min(SPARE_MS, (last.value.ends - asked) / 4) : 0;
+    const good = last?.kind === "done" && left > spare && !(rested && last.value.token === refused);
+    if (!last || (!good && (rested || last.kind === "done"))) {
+      running ??= ask().finally(() => {
+        asked = Date.now();
+        running = undefined;
+      });
+      last = await running;
+    }
+    if (last.kind !== "done") throw new SignInFailed(last);
+    return last.value.token;
   };
 }

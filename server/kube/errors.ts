@@ -18,6 +18,8 @@ export const KUBE = {
   rateLimited: "RateLimited",
   unavailable: "ClusterUnavailable",
   timeout: "ClusterTimeout",
+  /** There is no token to show the cluster. */
+  signIn: "SignInFailed",
 } as const;
 
 /** Turns an API server's answer into a failure. Messages of the server are kept: they name the object and the field. */

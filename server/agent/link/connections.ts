@@ -1,4 +1,5 @@
 import type { Schemas } from "../../../openapi/client.ts";
+import { KUBE } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { Reports } from "../../link/reports.ts";
 import { pause } from "../../link/retry.ts";
@@ -33,9 +34,21 @@ export async function testCluster(ctx: Context, secret: KubeObject): Promise<Con
   const version = await withCluster(ctx, { name }, (client) =>
     client.json<{ gitVersion?: string }>("GET", "/version", { deadlineMs: 10_000 }),
   );
-  if (version.kind !== "done") return { connection: failed(version) };
+  if (version.kind !== "done") return { connection: failed({ ...version, reason: layerOf(version) }) };
   const { gitVersion } = version.value;
   return { connection: { state: "Successful", checkedAt: now() }, ...(gitVersion ? { serverVersion: gitVersion } : {}) };
+}
+
+const LAYERS: [RegExp, string][] = [
+  [/ENOTFOUND|EAI_AGAIN|EAI_NODATA/, "HostNotFound"],
+  [/ECONNREFUSED/, "ConnectionRefused"],
+  [/certificate|CERT|TLS|SSL|EPROTO|Hostname\/IP does not match/i, "CertificateUntrusted"],
+];
+
+/** Which layer failed of those before the API server: its client has one name for all of them, as they pass. */
+function layerOf({ reason, message }: { reason: string; message: string }): string {
+  if (reason === KUBE.unauthorized) return "AuthenticationFailed";
+  return (reason === KUBE.unavailable && LAYERS.find(([pattern]) => pattern.test(message))?.[1]) || reason;
 }
 
 interface Wanted {

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { digest } from "../../base/canonical.ts";
+import { isCloudOrigin } from "../../base/cloud-origin.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
-import { grant, isCloudOrigin } from "./oauth.ts";
+import { grant } from "./oauth.ts";
 import { tokens } from "./tokens.ts";
 import { REPO, type RepoAccess } from "./types.ts";
 import { redactUrl } from "./url.ts";
@@ -13,6 +14,7 @@ const PUBLIC = "https://login.microsoftonline.com";
 const SIGN_IN = /^login\.(microsoftonline\.(com|us|de)|partner\.microsoftonline\.cn|chinacloudapi\.cn|windows\.net)$/;
 const GIT = /^(dev\.azure\.com|[a-z0-9-]+\.visualstudio\.com)$/i;
 const REGISTRY = /^[a-z0-9-]+\.azurecr\.(io|us|cn|de)$/i;
+const NOBODY = /^$/;
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 const MAX_TOKEN_FILE = 16_384;
 
@@ -43,6 +45,12 @@ async function signIn(repo: RepoAccess, scope: string, places: RegExp): Promise<
   // A token opens all that its owner may see: whoever writes an address must not have it sent to a host of his own.
   if (!isCloudOrigin(repo.url.replace(/^oci:/, repo.forceHttp ? "http:" : "https:"), places))
     return stop(REPO.urlRefused, `${redactUrl(repo.url)} is not Azure's; an identity in Azure is shown to no other host`);
+  // A proxy of the writer's own could read what goes to a server whose certificate nobody checks.
+  if (repo.azureWorkloadIdentity && (repo.insecure || (repo.proxy && !isCloudOrigin(repo.proxy, NOBODY))))
+    return stop(
+      REPO.urlRefused,
+      `${redactUrl(repo.url)}: the repo server's own identity in Azure goes through no proxy, and to no unchecked server`,
+    );
   const who = await identity(repo);
   if (who.kind !== "done") return who;
   const { authority, tenant, client, proof } = who.value;

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clouds, GOOGLE_EMAIL, startClouds } from "../../../test/servers/clouds.ts";
 import { startFront } from "../../../test/servers/front.ts";
+import { isCloudOrigin } from "../../base/cloud-origin.ts";
 import { Secret } from "../../base/secret.ts";
-import { isCloudOrigin } from "./oauth.ts";
 import { type Bench, configMap, startBench } from "./testing.ts";
 import { tokens } from "./tokens.ts";
 import type { RepoAccess } from "./types.ts";
@@ -137,8 +137,10 @@ describe("an identity in Azure", () => {
   });
 
   test("is shown to no host but Azure's", async () => {
+    const through = { ...inPod(), url: `${clouds.url}/x.git` };
+    for (const way of [{ insecure: true }, { proxy: "http://127.0.0.1:1" }])
+      expect(await probed({ ...through, ...way })).toMatch(/^RepositoryUrlRefused: .*no unchecked server/);
     delete process.env.OUTPOST_CLOUD_ORIGINS;
-    inPod();
     const none = { azureWorkloadIdentity: true };
     for (const url of [
       `${clouds.url}/x.git`,

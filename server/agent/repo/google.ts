@@ -1,8 +1,9 @@
 import { digest } from "../../base/canonical.ts";
+import { isCloudOrigin } from "../../base/cloud-origin.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import { signedJwt } from "./jwt.ts";
-import { grant, isCloudOrigin, parse } from "./oauth.ts";
+import { grant, parse } from "./oauth.ts";
 import { tokens } from "./tokens.ts";
 import { REPO, type RepoAccess } from "./types.ts";
 import { isOci } from "./url.ts";

@@ -9,19 +9,6 @@ const DEADLINE_MS = 20_000;
 // Of a cloud's own words; they hold no secret, but an answer may come from anywhere.
 const MAX_SAID = 300;
 
-/**
- * Origins that count as a cloud's own besides those known here (OUTPOST_CLOUD_ORIGINS, with commas between them): a sovereign cloud's, or a
- * server of a test. Only there may a key, or this program's own identity, be sent.
- */
-export function isCloudOrigin(url: string, known: RegExp): boolean {
-  if (!URL.canParse(url)) return false;
-  const { origin, protocol, hostname, username, password, port } = new URL(url);
-  if (username || password) return false;
-  if (protocol === "https:" && !port && known.test(hostname)) return true;
-  const more = (process.env.OUTPOST_CLOUD_ORIGINS ?? "").split(",").map((one) => one.trim());
-  return more.some((one) => URL.canParse(one) && new URL(one).origin === origin);
-}
-
 /** One grant of OAuth 2 (RFC 6749): a form out, a token in. Nothing of the repository goes along but its proxy. */
 export async function grant(
   to: string,

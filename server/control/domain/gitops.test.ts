@@ -5,6 +5,7 @@ import type { Problem } from "./problem.ts";
 import { checkRules, checkSchema, type Spec, withDefaults } from "./spec.ts";
 
 type Noun =
+  | "clusters"
   | "applicationsets"
   | "appprojects"
   | "repositories"

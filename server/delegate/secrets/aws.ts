@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { awsSource, NoAwsCredentials } from "../../base/aws.ts";
 import { done, type Failure, type Outcome } from "../../base/outcome.ts";
 import { awsHttp } from "./aws-http.ts";
 import { memberOf, notFound, refused, type SecretSource, unavailable, utf8 } from "./source.ts";
@@ -13,13 +13,6 @@ export interface AwsConfig {
   endpoint?: string | undefined;
   stsEndpoint?: string | undefined;
   caFile?: string | undefined;
-}
-
-interface Credentials {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string;
-  expiration?: Date;
 }
 
 const SESSION = "outpost-delegate";
@@ -59,7 +52,7 @@ export class AwsSource implements SecretSource {
     const client = new SecretsManagerClient({
       region,
       ...(endpoint ? { endpoint } : {}),
-      ...(await this.#credentials()),
+      ...this.#source(),
       requestHandler: awsHttp({ env: this.#env, caFile }),
       // Asking again is the caller's work, which knows how long there is time.
       maxAttempts: 1,
@@ -71,69 +64,19 @@ export class AwsSource implements SecretSource {
     };
   }
 
-  async #credentials(): Promise<{ credentials?: () => Promise<Credentials>; profile?: string }> {
-    const { profile, roleArn } = this.#config;
-    const own = profile ? undefined : this.#own();
-    if (!roleArn) return own ? { credentials: own } : profile ? { profile } : {};
-    return { credentials: () => this.#assume(own ? { credentials: own } : profile ? { profile } : {}) };
+  #source() {
+    const { region, profile, roleArn, externalId, stsEndpoint, caFile } = this.#config;
+    const requestHandler = awsHttp({ env: this.#env, caFile });
+    const place = { region, requestHandler, maxAttempts: 1, endpoint: stsEndpoint, webEndpoint: stsEndpoint };
+    // Who configures a source of secrets is the delegate's operator: the role of the machine counts.
+    return awsSource({ env: this.#env, ...place, profile, roleArn, externalId, session: SESSION, machine: true });
   }
-
-  /** What the environment says; undefined for the rest of AWS's usual chain. */
-  #own(): (() => Promise<Credentials>) | undefined {
-    const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = this.#env;
-    if (accessKeyId && secretAccessKey) return async () => ({ accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) });
-    const { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: RoleArn } = this.#env;
-    if (!file || !RoleArn) return undefined;
-    return async () => {
-      const { STSClient, AssumeRoleWithWebIdentityCommand } = await import("@aws-sdk/client-sts");
-      const WebIdentityToken = (await readFile(file, "utf8")).trim();
-      const asked = { RoleArn, WebIdentityToken, RoleSessionName: this.#env.AWS_ROLE_SESSION_NAME || SESSION };
-      return takeFrom(await new STSClient(this.#sts()).send(new AssumeRoleWithWebIdentityCommand(asked)));
-    };
-  }
-
-  async #assume(from: { credentials?: () => Promise<Credentials>; profile?: string }): Promise<Credentials> {
-    const { STSClient, AssumeRoleCommand } = await import("@aws-sdk/client-sts");
-    const { roleArn: RoleArn, externalId: ExternalId } = this.#config;
-    const asked = { RoleArn, ExternalId, RoleSessionName: SESSION };
-    return takeFrom(await new STSClient({ ...this.#sts(), ...from }).send(new AssumeRoleCommand(asked)));
-  }
-
-  #sts() {
-    const { region, stsEndpoint, caFile } = this.#config;
-    return {
-      region,
-      ...(stsEndpoint ? { endpoint: stsEndpoint } : {}),
-      requestHandler: awsHttp({ env: this.#env, caFile }),
-      maxAttempts: 1,
-    };
-  }
-}
-
-interface Taken {
-  Credentials?:
-    | {
-        AccessKeyId?: string | undefined;
-        SecretAccessKey?: string | undefined;
-        SessionToken?: string | undefined;
-        Expiration?: Date | undefined;
-      }
-    | undefined;
-}
-
-function takeFrom({ Credentials: got }: Taken): Credentials {
-  if (!got?.AccessKeyId || !got.SecretAccessKey) throw new Error("AWS gave no credentials for the role");
-  return {
-    accessKeyId: got.AccessKeyId,
-    secretAccessKey: got.SecretAccessKey,
-    ...(got.SessionToken ? { sessionToken: got.SessionToken } : {}),
-    ...(got.Expiration ? { expiration: got.Expiration } : {}),
-  };
 }
 
 /** AWS's own words name the secret and the role, never a value; of anything else only the kind is said. */
 function failureOf(error: Error & { $fault?: string; $metadata?: { httpStatusCode?: number }; code?: string }): Failure {
   const { name, message, $fault, $metadata } = error;
+  if (error instanceof NoAwsCredentials) return refused(`the delegate: ${message}`);
   if (name === "ResourceNotFoundException") return notFound("AWS Secrets Manager has no such secret, or no version of it");
   if (name === "InvalidRequestException") return notFound(`AWS Secrets Manager: ${message}`);
   if (name === "CredentialsProviderError") return refused(`the delegate has no credentials for AWS: ${message}`);

@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 /**
  * AWS's Signature Version 4 in the Authorization header, checked as its specification says ("Create a signed AWS API
- * request"), with no code of AWS's. Signatures in the query string are not known here.
+ * request"), with no code of AWS's; in the query string, as of an address that is signed in advance, it is brought into the header's form.
  */
 export interface SignedRequest {
   method: string;
@@ -11,6 +11,8 @@ export interface SignedRequest {
   /** Names in lower case. */
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
+  /** The query of an address that is signed in advance. */
+  presigned?: URLSearchParams;
 }
 
 export interface Credential {
@@ -27,7 +29,19 @@ const SKEW_MS = 15 * 60_000;
 const sha256 = (data: string | Buffer) => createHash("sha256").update(data).digest("hex");
 const hmac = (key: string | Buffer, data: string) => createHmac("sha256", key).update(data).digest();
 
-export function verify(request: SignedRequest, find: (accessKeyId: string) => Credential | undefined, now = Date.now()): Verdict {
+/** A request that is signed by its address as one that is signed by its headers; its canonical form keeps the query without the signature. */
+function unfolded(request: SignedRequest): SignedRequest {
+  const [path = "/", query = ""] = request.target.split(/\?(.*)/s);
+  const all = new URLSearchParams(query);
+  const signature = all.get("X-Amz-Signature");
+  if (!signature || request.headers.authorization) return request;
+  const authorization = `${all.get("X-Amz-Algorithm")} Credential=${all.get("X-Amz-Credential")}, SignedHeaders=${all.get("X-Amz-SignedHeaders")}, Signature=${signature}`;
+  const rest = query.split("&").filter((pair) => !pair.startsWith("X-Amz-Signature="));
+  return { ...request, target: `${path}?${rest.join("&")}`, headers: { ...request.headers, authorization }, presigned: all };
+}
+
+export function verify(given: SignedRequest, find: (accessKeyId: string) => Credential | undefined, now = Date.now()): Verdict {
+  const request = unfolded(given);
   const refuse = (refused: Extract<Verdict, { refused: unknown }>["refused"], message: string): Verdict => ({ refused, message });
   const header = (name: string) => [request.headers[name] ?? []].flat().join(",");
   const authorization = header("authorization");
@@ -37,17 +51,17 @@ export function verify(request: SignedRequest, find: (accessKeyId: string) => Cr
   if (!form || !accessKeyId || !day || !region || !service || end !== "aws4_request" || rest.length)
     return refuse("malformed", "Authorization header is not in the form of Signature Version 4");
 
-  const date = header("x-amz-date");
+  const date = request.presigned?.get("X-Amz-Date") ?? header("x-amz-date");
   const at = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(date);
   if (!at || !date.startsWith(day))
     return refuse("malformed", "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date");
   const key = find(accessKeyId);
   if (!key) return refuse("unknown key", "The security token included in the request is invalid.");
-  if (key.sessionToken !== (header("x-amz-security-token") || undefined))
+  if (key.sessionToken !== (request.presigned?.get("X-Amz-Security-Token") ?? (header("x-amz-security-token") || undefined)))
     return refuse("wrong token", "The security token included in the request is invalid.");
 
   const signed = form[2]!.split(";");
-  const needed = ["host", ...Object.keys(request.headers).filter((name) => name.startsWith("x-amz-"))];
+  const needed = ["host", ...Object.keys(request.headers).filter((name) => /^x-(amz|k8s)-/.test(name))];
   const unsigned = needed.filter((name) => !signed.includes(name));
   if (unsigned.length) return refuse("malformed", `'${unsigned[0]}' must be a 'SignedHeader' in the AWS Authorization.`);
   const hash = sha256(request.body);

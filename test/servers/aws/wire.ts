@@ -30,7 +30,9 @@ export function parse(request: IncomingMessage, body: Buffer): Call {
     }
     return { service: TARGETS[target] ?? target, operation, input, query: false };
   }
-  const { Action = "", ...input } = Object.fromEntries(new URLSearchParams(body.toString()));
+  // An address that is signed in advance says all in its query.
+  const form = request.method === "GET" ? (request.url ?? "").split(/\?(.*)/s)[1] : body.toString();
+  const { Action = "", ...input } = Object.fromEntries(new URLSearchParams(form));
   return { service: "sts", operation: Action, input, query: true };
 }
 
