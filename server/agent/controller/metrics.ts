@@ -3,6 +3,8 @@ import type { Application } from "./application.ts";
 
 const keyOf = ({ metadata: { namespace = "", name } }: Application) => `${namespace}/${name}`;
 
+const ENDS = ["Succeeded", "Failed", "Error"];
+
 /** What the controller measures, under the names dashboards for Argo CD already know. */
 export class Metrics {
   readonly registry = new Registry();
@@ -48,6 +50,8 @@ export class Metrics {
   forget(app: Application): void {
     const last = this.#last.get(keyOf(app));
     if (last) this.#info.remove(last.labels);
+    // Names come and go; each would leave a line for as long as this runs.
+    for (const phase of ENDS) this.#syncs.remove({ name: app.metadata.name, phase });
     this.#last.delete(keyOf(app));
   }
 }

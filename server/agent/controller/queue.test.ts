@@ -56,3 +56,16 @@ test("stop waits for the work that runs and starts nothing more", async () => {
   await stopped;
   expect(started).toEqual(["a"]);
 });
+test("nothing is kept of a key that is done", async () => {
+  const { queue, end } = controlled(2);
+  for (let n = 0; n < 100; n++) {
+    queue.add(`gone-${n}`, PRIORITY.spec);
+    // As when an application ends while it is worked on.
+    queue.forget(`gone-${n}`);
+    await end(`gone-${n}`);
+  }
+  queue.add("later", PRIORITY.periodic, 60_000);
+  expect(queue.size).toBe(1);
+  queue.forget("later");
+  expect(queue.size).toBe(0);
+});

@@ -16,7 +16,7 @@ interface Item {
  *   idle → waiting   add
  *   waiting → running   a worker is free; the lowest priority number goes first
  *   running → waiting   added meanwhile
- *   running → idle   otherwise
+ *   running → idle   otherwise; nothing is kept of it, as keys come and go for as long as this runs
  */
 export class Queue {
   readonly #items = new Map<string, Item>();
@@ -57,6 +57,11 @@ export class Queue {
     if (!item || item.running || item.waiting) return;
     clearTimeout(item.timer);
     this.#items.delete(key);
+  }
+
+  /** How many wait, run, or will wait later. */
+  get size(): number {
+    return this.#items.size;
   }
 
   get depth(): number {
@@ -109,6 +114,7 @@ export class Queue {
         this.#running--;
         item.running = false;
         if (item.waiting && !this.#stopped) this.#ready[item.priority]!.push(key);
+        else if (!item.waiting && !item.timer) this.#items.delete(key);
         if (this.#running === 0 && this.#stopped) for (const resolve of this.#idle.splice(0)) resolve();
         this.#next();
       });
