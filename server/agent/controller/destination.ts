@@ -18,6 +18,8 @@ export interface Destination {
   id: string;
   server: string;
   name: string;
+  /** The agent's own namespace: applications elsewhere are called otherwise. */
+  own: string;
   /** The project the cluster is kept for; empty for none. */
   project: string;
   /** Reads, and compares. */
@@ -33,6 +35,8 @@ export interface Destination {
   settings: Settings;
   /** The only namespaces this program may touch there; empty for all. */
   managed: readonly string[];
+  /** Whether objects of the cluster itself may be managed there. */
+  clusterWide: boolean;
   /** Namespaces known to exist. */
   namespaces: Set<string>;
   /** Which application was the first to want an object, by key. */
@@ -42,6 +46,8 @@ export interface Destination {
 
 export interface DestinationsOptions {
   home: KubeClient;
+  /** The agent's own namespace. */
+  own: string;
   /** None: nothing holds for all. */
   settings?: Settings;
   /** Namespaces of the home cluster this program may look at; empty for all. */
@@ -90,7 +96,7 @@ export class Destinations {
     if (name === "in-cluster" || (server && sameServer(server, IN_CLUSTER)))
       return done(
         this.#destination(
-          { id: IN_CLUSTER, server: IN_CLUSTER, name: "in-cluster", project: "" },
+          { id: IN_CLUSTER, server: IN_CLUSTER, name: "in-cluster", project: "", clusterWide: true },
           this.#options.home,
           this.#options.namespaces,
         ),
@@ -104,6 +110,11 @@ export class Destinations {
     }
     this.#open.clear();
     await this.#settings.judge.close();
+  }
+
+  /** The agent's own namespace. */
+  get own(): string {
+    return this.#options.own;
   }
 
   get open(): Iterable<Destination> {
@@ -121,7 +132,7 @@ export class Destinations {
   }
 
   #destination(
-    { id, server, name, project }: Pick<Destination, "id" | "server" | "name" | "project">,
+    { id, server, name, project, clusterWide }: Pick<Destination, "id" | "server" | "name" | "project" | "clusterWide">,
     client: KubeClient,
     namespaces: readonly string[],
   ): Destination {
@@ -141,12 +152,14 @@ export class Destinations {
       server,
       name,
       project,
+      own: this.#options.own,
       client,
       writer: client,
       accounts: new Map(),
       live,
       settings: this.#settings,
       managed: namespaces,
+      clusterWide,
       namespaces: new Set<string>(),
       claims: new Claims(),
       abort,
@@ -172,6 +185,7 @@ interface ClusterSecret {
   server: string;
   project: string;
   namespaces: string[];
+  clusterWide: boolean;
   hasCredentials: boolean;
   config?: KubeConfig;
   problem?: string;
@@ -190,8 +204,11 @@ function readSecret(secret: KubeObject): ClusterSecret {
       .split(",")
       .map((n) => n.trim())
       .filter(Boolean),
+    clusterWide: true,
     hasCredentials: false,
   };
+  // Whoever names namespaces means them alone, unless he says otherwise.
+  cluster.clusterWide = cluster.namespaces.length === 0 || field("clusterResources") === "true";
   try {
     const config = JSON.parse(field("config") || "{}") as ClusterConfig;
     const tls = config.tlsClientConfig ?? {};
