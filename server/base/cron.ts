@@ -12,19 +12,10 @@ export interface Schedule {
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
-const NAMED: Record<string, string> = {
-  "@yearly": "0 0 1 1 *",
-  "@annually": "0 0 1 1 *",
-  "@monthly": "0 0 1 * *",
-  "@weekly": "0 0 * * 0",
-  "@daily": "0 0 * * *",
-  "@midnight": "0 0 * * *",
-  "@hourly": "0 * * * *",
-};
 
-/** Reads a schedule; a text is what is wrong with it. */
+/** Reads a schedule; a text is what is wrong with it. Names like `@daily` are none, as the ecosystem has it for windows. */
 export function parseCron(text: string): Schedule | string {
-  const fields = (NAMED[text.trim().toLowerCase()] ?? text).trim().split(/\s+/).filter(Boolean);
+  const fields = text.trim().split(/\s+/).filter(Boolean);
   if (fields.length !== 5) return `expected exactly 5 fields, found ${fields.length}: [${fields.join(" ")}]`;
   const read: Set<number>[] = [];
   const bounds: [number, number, string[]][] = [

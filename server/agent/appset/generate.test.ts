@@ -43,7 +43,7 @@ async function names(asked: ApplicationSetSpec): Promise<string[] | string> {
 test.each<[string, ApplicationSetSpec, string[]]>([
   [
     "elements in YAML",
-    spec([{ list: { elements: [{ a: "1" }], elementsYaml: "- a: two\n- {a: 3}" } }], "x-{{.a}}"),
+    spec([{ list: { elements: [{ a: "1" }], elementsYaml: "- {a: one, a: two}\n- {a: 3}\n---\n- not: read" } }], "x-{{.a}}"),
     ["x-1", "x-two", "x-3"],
   ],
   ["values of elements without Go's syntax", spec([list({ a: "1", values: { b: "v" } })], "{{a}}-{{values.b}}", fast), ["1-v"]],
@@ -191,6 +191,7 @@ test.each<[string, ApplicationSetSpec, RegExp]>([
     /of bitbucket are not supported/,
   ],
   ["YAML that is none", spec([{ list: { elementsYaml: "a: [" } }], "x"), /ElementsYaml/],
+  ["YAML that ends before its list does", spec([{ list: { elementsYaml: "[" } }], "x"), /ElementsYaml/],
 ])("a set with %s is refused by name", async (_, asked, why) => {
   expect(await names(asked)).toMatch(why);
 });

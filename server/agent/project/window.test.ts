@@ -46,6 +46,7 @@ test("what began while it was allowed may end in a window with overrun", () => {
 test.each([
   ["nonsense", /exactly 5 fields/],
   ["0 0 10 * * *", /found 6/],
+  ["@daily", /exactly 5 fields/],
   ["60 * * * *", /outside/],
   ["* * * * 7", /outside/],
   ["5-1 * * * *", /beyond/],

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
-import { parse as parseYaml, stringify } from "yaml";
+import { parseDocument, stringify } from "yaml";
 import { queryEscape } from "./builtins.ts";
 import { type Callable, fn } from "./function.ts";
 import { normalize, slugify } from "./names.ts";
@@ -21,15 +21,13 @@ function readJson(text: string, strict: boolean): Value {
   }
 }
 
-/** YAML as the ecosystem reads it: by way of JSON, without dates and with `yes` as a word for true. */
+/** YAML as the ecosystem reads it: by way of JSON, without dates, with `yes` as a word for true, and the first document alone. */
 export function readYaml(text: string): unknown {
   if (text.length > MAX) throw new TemplateError("YAML of more than 1 MiB");
   try {
-    return JSON.parse(
-      JSON.stringify(
-        parseYaml(text, { version: "1.1", maxAliasCount: 200, uniqueKeys: true, logLevel: "silent", prettyErrors: false }) ?? null,
-      ),
-    );
+    const document = parseDocument(text, { version: "1.1", uniqueKeys: false, logLevel: "silent", prettyErrors: false });
+    if (document.errors[0]) throw document.errors[0];
+    return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 200 }) ?? null));
   } catch (error) {
     throw new TemplateError(`error converting YAML to JSON: ${(error as Error).message}`);
   }
