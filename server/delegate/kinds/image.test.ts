@@ -129,7 +129,7 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
 
   test("what a step has started is gone when the task ends before its time", async () => {
     const source = files([`FROM ${base}`, "RUN echo it has begun; sleep 1000 & sleep 1001"]);
-    const running = bench.run(imageBuild, { source, tags: [`${registry.host}/team/slow:1`], registries: [login] }, { timeoutSeconds: 6 });
+    const running = bench.run(imageBuild, { source, tags: [`${registry.host}/team/slow:1`], registries: [login] }, { timeoutSeconds: 15 });
     await until("its step runs", () => sleepers() === 2);
     const result = await running;
     expect(result.outcome).toBe("failed");
@@ -182,7 +182,7 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
 
   test("a registry that is not there is told", async () => {
     const auth = { ...login, registry: `127.0.0.1:${await freePort()}` };
-    const result = await bench.run(registryLogin, { login: auth }, { timeoutSeconds: 3 });
+    const result = await bench.run(registryLogin, { login: auth }, { timeoutSeconds: 8 });
     expect(result).toMatchObject({ outcome: "failed", reason: "RegistryUnreachable", message: expect.stringMatching(/no connection/) });
   });
 });

@@ -41,7 +41,7 @@ const chart = (version = "0.1.0", more: Record<string, string> = {}) => ({
   ...more,
 });
 type Upgrade = Schemas["TaskParamsHelmUpgrade"];
-const run = <P>(kind: Parameters<TestCluster["bench"]["run"]>[0], params: P, timeoutSeconds = 40) =>
+const run = <P>(kind: Parameters<TestCluster["bench"]["run"]>[0], params: P, timeoutSeconds = 180) =>
   c.bench.run(kind, params, { env: { PATH: path }, timeoutSeconds });
 const upgrade = (release: string, params: Partial<Upgrade> = {}, seconds?: number) => {
   const source = { source: { files: chart() }, path: "demo" };
@@ -171,7 +171,7 @@ test("what does not become ready fails with what the cluster says of it, and ato
     plainHttp: false,
     dependencyUpdate: false,
   };
-  const ran = await upgrade("late", { chart: broken }, 9);
+  const ran = await upgrade("late", { chart: broken }, 15);
   expect(end(ran)).toEqual([
     "failed",
     "NotReady",
@@ -180,7 +180,7 @@ test("what does not become ready fails with what the cluster says of it, and ato
   expect(ran.outputs).toMatchObject({ revision: 1, status: "failed" });
   expect(ran.log).toContainEqual(expect.stringMatching(/^waiting for Deployment never: /));
   await uninstall("late");
-  const atomic = await upgrade("atomic", { chart: broken, atomic: true }, 5);
+  const atomic = await upgrade("atomic", { chart: broken, atomic: true }, 12);
   expect(end(atomic)).toEqual(["failed", "NotReady", expect.stringMatching(/\(it was rolled back\)/)]);
   expect(await greeting("atomic")).toBeUndefined();
 });

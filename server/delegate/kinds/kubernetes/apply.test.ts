@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => c?.stop());
 
 type Apply = Schemas["TaskParamsKubernetesApply"];
-const apply = (params: Partial<Apply>, timeoutSeconds = 60, log: string[] = []) =>
+const apply = (params: Partial<Apply>, timeoutSeconds = 240, log: string[] = []) =>
   c.bench.run(kubernetesApply, { cluster: c.access, namespace: "default", ...params } as Apply, { timeoutSeconds, log });
 
 describe("kubernetes.apply", () => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => c?.stop());
 
 type Apply = Schemas["TaskParamsKubernetesApply"];
-const apply = (params: Partial<Apply>, timeoutSeconds = 60) =>
+const apply = (params: Partial<Apply>, timeoutSeconds = 240) =>
   c.bench.run(kubernetesApply, { cluster: c.access, namespace: "default", ...params } as Apply, { timeoutSeconds });
 
 describe("kubernetes.delete", () => {
@@ -50,7 +50,7 @@ describe("kubernetes.delete", () => {
     const ran = await c.bench.run(
       kubernetesDelete,
       { cluster: c.access, namespace: "default", manifests: configMap("held"), propagation: "background", wait: true },
-      { timeoutSeconds: 3 },
+      { timeoutSeconds: 8 },
     );
     expect([ran.reason, ran.message]).toEqual([
       "NotGone",
