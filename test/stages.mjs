@@ -46,5 +46,6 @@ export const stages = [
   run("scale-redact", 30, [node, "--import", "tsx", "test/scale/redact.ts"], { long: 30, figures: true }),
   run("scale-tasks", 30, [node, "--import", "tsx", "test/scale/tasks.ts"], { needs: ["build"], long: 30, figures: true }),
   run("scale-system", 30, [node, "--import", "tsx", "test/scale/system.ts"], { needs: ["build"], long: 30, figures: true }),
+  run("scale-churn", 30, [node, "--import", "tsx", "test/scale/churn.ts"], { needs: ["build"], long: 60, figures: true }),
   run("scale-webhook", 30, [node, "--import", "tsx", "test/scale/webhook.ts"], { needs: ["build"], long: 30, figures: true }),
 ];

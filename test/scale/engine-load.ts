@@ -2,9 +2,9 @@
  * Controller, repo server and cache as processes of their own, against a tight loop of server-side apply requests on the same API server in
  * the same run. Prints one line a figure: reached or missed, figure, bar. No controller-manager runs, so health is no part of it.
  *
- *   npm run build && node --import tsx test/scale/engine-load.ts [many] [thousand] [hints] [idle] [churn]
+ *   npm run build && node --import tsx test/scale/engine-load.ts [many] [thousand] [hints] [idle]
  *
- * MINUTES of churn (default 1), APPS of the largest repository (default 500). PROFILE=folder writes CPU profiles.
+ * APPS of the largest repository (default 500). PROFILE=folder writes CPU profiles.
  */
 import { loadavg } from "node:os";
 import { RESOURCES } from "../../server/kube/path.ts";
@@ -13,7 +13,6 @@ import { type Installation, installation, value } from "./installation.ts";
 import { create, line, live, measured, median, round, spent, tightLoop } from "./load.ts";
 
 const APPS = Number(process.env.APPS ?? 500);
-const MINUTES = Number(process.env.MINUTES ?? (process.env.PROVE ? 30 : 1));
 const wanted = process.argv.slice(2);
 const want = (name: string) => wanted.length === 0 || wanted.includes(name);
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
@@ -168,42 +167,6 @@ async function heal(i: Installation): Promise<void> {
   line("self-heal: edited → restored", median(times), 0.3, "s", times.map((t) => round(t)).join(", "));
 }
 
-/** Commits, edits by hand, applications made and deleted, for so long: what is kept must not grow. */
-async function churn(i: Installation): Promise<void> {
-  const all = names("churn", 40);
-  const text = (rev: string) => configMap("web", { rev });
-  await i.git.createRepository("churn", { files: Object.fromEntries(all.map((name) => [`apps/${name}/conf.yaml`, text("0")])) });
-  await create(i, all, "churn");
-  const kept: { residentMiB: number; handles: number; repo: number }[] = [];
-  const end = Date.now() + MINUTES * 60_000;
-  for (let n = 1; Date.now() < end; n++) {
-    const some = all.filter((_, a) => a % 4 === n % 4);
-    await i.git.commit("churn", Object.fromEntries(some.map((name) => [`apps/${name}/conf.yaml`, text(`${n}`)])), `round ${n}`);
-    await i.hint("churn");
-    await Promise.all(some.map((name) => live(i.client, name, "web", `${n}`)));
-    const gone = all[n % all.length]!;
-    await i.client.delete(RESOURCES.application, i.namespace, gone);
-    await i.when("gone", () => !i.apps.has(gone));
-    await create(i, [gone], "churn");
-    kept.push({ ...i.kept(), repo: i.memory()["repo server"]! });
-  }
-  const third = Math.max(1, Math.floor(kept.length / 3));
-  const of = (part: typeof kept, field: keyof (typeof kept)[0]) => median(part.map((one) => one[field]));
-  const [early, late] = [kept.slice(third, 2 * third), kept.slice(-third)];
-  for (const [field, unit] of [
-    ["residentMiB", "MiB"],
-    ["repo", "MiB"],
-    ["handles", "handles"],
-  ] as const)
-    line(
-      `churn of ${MINUTES} min, ${kept.length} rounds: growth of ${field}`,
-      of(late, field) - of(early, field),
-      Math.max(10, 0.1 * of(early, field)),
-      unit,
-      `${round(of(early, field), 0)} → ${round(of(late, field), 0)}`,
-    );
-}
-
 let before = 0;
 function memory(i: Installation, apps: number, objects: number): void {
   const parts = i.memory();
@@ -219,7 +182,7 @@ function memory(i: Installation, apps: number, objects: number): void {
   );
 }
 
-for (const [name, scenario] of Object.entries({ many, thousand, hints, churn })) {
+for (const [name, scenario] of Object.entries({ many, thousand, hints })) {
   if (!want(name)) continue;
   const i = await installation();
   before = i.memory().controller!;

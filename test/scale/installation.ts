@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -34,8 +34,11 @@ export interface Installation {
   cpu(): { ours: number; controller: number; repo: number; git: number; api: number };
   /** Resident MiB of each of ours. */
   memory(): Record<string, number>;
-  /** What the controller holds: resident memory, and open files and sockets. */
-  kept(): { residentMiB: number; handles: number };
+  /** The programs as they run now, and the folder of what they write: mirrors, and everything for a moment. */
+  programs(): { controller: Daemon; repo: Daemon };
+  folder: string;
+  /** Kills the repo server without warning and starts another one. */
+  replaceRepo(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -60,11 +63,13 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
   const folder = mkdtempSync(join(tmpdir(), "outpost-scale-"));
   const client = new KubeClient(parseKubeconfig(readFileSync(api.kubeconfig, "utf8")));
   await prepare(client);
+  mkdirSync(join(folder, "tmp"));
   writeFileSync(join(folder, "token"), randomBytes(32).toString("hex"), { mode: 0o600 });
   const [health, socket] = [await freePort(), join(folder, "repo.sock")];
   const shared = {
     PATH: process.env.PATH,
     HOME: folder,
+    TMPDIR: join(folder, "tmp"),
     OUTPOST_LOG_LEVEL: process.env.DEBUG ? "warn" : "fatal",
     OUTPOST_REPO_TOKEN_FILE: join(folder, "token"),
     OUTPOST_HELM: toolPath("helm"),
@@ -73,10 +78,12 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
     ...env,
   };
   const profile = (name: string) => (process.env.PROFILE ? ["--cpu-prof", `--cpu-prof-dir=${process.env.PROFILE}/${name}`] : []);
-  const repo = daemon(process.execPath, [...profile("repo"), DIST, "repo-server"], {
-    env: { ...shared, OUTPOST_REPO_LISTEN: `unix:${socket}`, OUTPOST_WORK: join(folder, "mirrors"), REDIS_URL: redis?.url },
-    deathSignal: "TERM",
-  });
+  const startRepo = () =>
+    daemon(process.execPath, [...profile("repo"), DIST, "repo-server"], {
+      env: { ...shared, OUTPOST_REPO_LISTEN: `unix:${socket}`, OUTPOST_WORK: join(folder, "mirrors"), REDIS_URL: redis?.url },
+      deathSignal: "TERM",
+    });
+  let repo = startRepo();
   const controller = daemon(process.execPath, [...profile("controller"), DIST, "controller"], {
     env: {
       ...shared,
@@ -93,7 +100,6 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
     async () => (await fetch(`http://127.0.0.1:${health}/readyz`).catch(() => undefined))?.ok === true,
   );
   const seen = await follow(client);
-  const processes = { controller, "repo server": repo };
   return {
     api,
     git,
@@ -131,8 +137,13 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
       const api_ = cpuOf(api.pids.apiserver).own + cpuOf(api.pids.etcd).own;
       return { ours: one.own + two.own + one.children + two.children, controller: one.own, repo: two.own, git: two.children, api: api_ };
     },
-    memory: () => memoryOf(processes, redis),
-    kept: () => ({ residentMiB: rssOf(controller.child.pid!), handles: readdirSync(`/proc/${controller.child.pid}/fd`).length }),
+    memory: () => memoryOf({ controller, "repo server": repo }, redis),
+    programs: () => ({ controller, repo }),
+    folder,
+    replaceRepo: async () => {
+      await repo.stop("SIGKILL");
+      repo = startRepo();
+    },
     stop: async () => {
       seen.end();
       await Promise.all([controller.stop(), repo.stop()]);
@@ -202,13 +213,13 @@ async function follow(client: KubeClient) {
 }
 
 /** Of a process, and of its children that have ended: git, helm. */
-function cpuOf(pid: number): { own: number; children: number } {
+export function cpuOf(pid: number): { own: number; children: number } {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
   const of = (a: number, b: number) => (Number(fields[a]) + Number(fields[b])) / 100;
   return { own: of(11, 12), children: of(13, 14) };
 }
 
-function rssOf(pid: number): number {
+export function rssOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1_024;
 }
 

@@ -4,14 +4,15 @@
  *
  *   npm run build && node --import tsx test/scale/webhook.ts        SIZES=54,154 for fewer
  */
-import { createHmac } from "node:crypto";
 import { loadavg } from "node:os";
 import type { OutpostClient } from "../../openapi/client.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
-import { ok, program, startService } from "../faults/link-world.ts";
+import { ok, startService } from "../faults/link-world.ts";
 import { synced } from "../journeys/engine-world.ts";
 import { until } from "../servers/run.ts";
-import { type Installation, installation } from "./installation.ts";
+import { cpuOf, installation } from "./installation.ts";
+import { median } from "./load.ts";
+import { push, startLink, webhook } from "./through-service.ts";
 
 const SIZES = (process.env.SIZES ?? "54,154,1000").split(",").map(Number);
 /** A commit moves every application on to its revision: with many it takes a minute to come to rest. */
@@ -50,13 +51,7 @@ try {
   await i.git.createRepository("mono", {
     files: Object.fromEntries(Array.from({ length: Math.max(...SIZES) }, (_, n) => [`apps/${name(n)}/all.yaml`, manifests("0")])),
   });
-  ok(
-    await service.api.PUT("/v1/webhooks/{id}", {
-      params: { path: { id: "hub" } },
-      body: { spec: { provider: "github", enabled: true, secretVersion: 1 } },
-    }),
-  );
-  const hook = ok(await service.api.GET("/v1/webhooks/{id}/secret", { params: { path: { id: "hub" } } }));
+  const hook = await webhook(service.api);
   let there = 0;
   for (const size of SIZES) {
     const created = await timed(() => create(service.api, there, size));
@@ -65,26 +60,31 @@ try {
       `${size} applications on one repository, created through the service and Synced in ${round(created)} s; load ${round(loadavg()[0]!)}`,
     );
     const [times, answers]: number[][] = [[], []];
+    const spent: Record<string, number[]> = {};
     for (let n = 0; n < timesOf(size); n++) {
       const value = `${size}-${n}`;
       const which = (n * 37) % size;
       const revision = await i.git.commit("mono", { [`apps/${name(which)}/all.yaml`]: manifests(value) }, value);
       const asked = i.git.requests("mono");
+      const before = cpu();
       times!.push(
         await timed(async () => {
-          answers!.push(await timed(() => push(hook, revision)));
+          answers!.push(await timed(() => push(hook, i.git.cloneUrl("mono"), revision)));
           await live([which], value);
         }),
       );
+      for (const [program, now] of Object.entries(cpu())) spent[program] = [...(spent[program] ?? []), now - before[program]!];
       if (n === 0) console.log(`  requests to the Git server until it was live: ${i.git.requests("mono") - asked}`);
       await settled(service.api, revision, size);
     }
     console.log(`  webhook, 1 of ${size} changed, commit → live: ${show(times!)} s; the call itself was answered in ${show(answers!)} s`);
+    const each = Object.entries(spent).map(([program, all]) => `${program} ${round(median(all))}`);
+    console.log(`  CPU seconds from the call until it was live, median: ${each.join(", ")}`);
     if (size < 3 * MANY || size > 500) continue;
     const files = Object.fromEntries(Array.from({ length: MANY }, (_, n) => [`apps/${name(n)}/all.yaml`, manifests("many")]));
     const revision = await i.git.commit("mono", files, "many");
     const last = await timed(async () => {
-      await push(hook, revision);
+      await push(hook, i.git.cloneUrl("mono"), revision);
       await live(
         Array.from({ length: MANY }, (_, n) => n),
         "many",
@@ -97,24 +97,6 @@ try {
   await link.stop();
   await service.stop();
   await i.stop();
-}
-
-async function startLink(w: Installation, api: OutpostClient, url: string) {
-  ok(await api.PUT("/v1/agents/{id}", { params: { path: { id: "one" } }, body: { spec: { mode: "cluster", namespace: w.namespace } } }));
-  const { token } = ok(await api.POST("/v1/agents/{id}/tokens", { params: { path: { id: "one" } }, body: {} }));
-  const started = program(["agent"], {
-    OUTPOST_ENDPOINT: url,
-    OUTPOST_TOKEN: token,
-    KUBECONFIG: w.api.kubeconfig,
-    POD_NAMESPACE: w.namespace,
-    OUTPOST_LOG_LEVEL: "warn",
-  });
-  await until(
-    "the agent to connect",
-    async () => (await api.GET("/v1/agents/{id}", { params: { path: { id: "one" } } })).data?.status.connected,
-    60_000,
-  );
-  return started;
 }
 
 async function create(api: OutpostClient, from: number, to: number): Promise<void> {
@@ -132,19 +114,6 @@ async function create(api: OutpostClient, from: number, to: number): Promise<voi
   };
   await Promise.all([put(), put(), put(), put(), put(), put(), put(), put()]);
   await i.when(`${to} applications Synced`, () => [...i.apps.values()].filter(synced).length >= to, 600_000);
-}
-
-async function push(hook: { url: string; secret: string }, revision: string): Promise<void> {
-  const url = i.git.cloneUrl("mono");
-  const body = JSON.stringify({
-    ref: "refs/heads/main",
-    after: revision,
-    repository: { clone_url: url, html_url: url.replace(/\.git$/, "") },
-  });
-  const signature = createHmac("sha256", hook.secret).update(body).digest("hex");
-  const headers = { "content-type": "application/json", "x-github-event": "push", "x-hub-signature-256": `sha256=${signature}` };
-  const answer = await fetch(hook.url, { method: "POST", headers, body });
-  if (answer.status !== 202) throw new Error(await answer.text());
 }
 
 async function live(which: number[], value: string): Promise<void> {
@@ -178,6 +147,13 @@ async function settled(api: OutpostClient, revision: string, size: number): Prom
     if (tries > 180) throw new Error("the service does not hear of the commit");
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
+}
+
+/** CPU seconds of each program so far, with its children that have ended. */
+function cpu(): Record<string, number> {
+  const { controller, repo, git, api } = i.cpu();
+  const of = (daemon: { child: { pid?: number | undefined } }) => cpuOf(daemon.child.pid!).own;
+  return { service: of(service.process), link: of(link), controller, "repo server": repo, git, "API server": api };
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
