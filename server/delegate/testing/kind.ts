@@ -44,7 +44,7 @@ export function kindBench(dir: string, env: NodeJS.ProcessEnv = { PATH: process.
   const artifact = ({ task, name }: Schemas["ArtifactRef"]) => join(kept, task, name);
   return {
     artifact,
-    run: async (kind, params, { timeoutSeconds = 60, env: more = {}, id = `t-${String(++count).padStart(20, "0")}`, log = [] } = {}) => {
+    run: async (kind, params, { timeoutSeconds = 240, env: more = {}, id = `t-${String(++count).padStart(20, "0")}`, log = [] } = {}) => {
       started ??= workspaces.start();
       await started;
       if (!kind.validate(params)) throw new Error(`the parameters are not of the contract: ${JSON.stringify(kind.validate.errors)}`);

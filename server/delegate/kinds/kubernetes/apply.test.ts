@@ -228,7 +228,7 @@ describe("kubernetes.apply", () => {
     const condition = (value: string) =>
       c.status(GADGET, "waits", { conditions: [{ type: "Ready", status: value, message: "counting sheep" }] });
     await condition("False");
-    const late = await apply({ manifests: JSON.stringify(gadget) }, 4);
+    const late = await apply({ manifests: JSON.stringify(gadget) }, 12);
     expect([late.reason, late.message]).toEqual([
       "NotReady",
       "not ready in the task's time: test.example/Gadget default/waits: counting sheep",
