@@ -1,6 +1,7 @@
 import { digest } from "../../base/canonical.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { parseYaml } from "../../kube/yaml.ts";
+import { type Announcement, readAnnouncements } from "../repo/plugin-announcement.ts";
 
 /** A command as the file writes it: the first word is the program; nothing is read by a shell that is not named. */
 export interface Command {
@@ -16,7 +17,7 @@ export interface PluginConfig {
   generate: Command;
   discover?: { fileName?: string; glob?: string; command?: Command };
   /** What of parameters there is to choose, for whoever offers them. */
-  parameters: { static: Record<string, unknown>[]; dynamic?: Command };
+  parameters: { static: Announcement[]; dynamic?: Command };
   preserveFileMode: boolean;
   provideGitCreds: boolean;
   digest: string;
@@ -61,7 +62,7 @@ function read(value: unknown): PluginConfig {
     generate,
     discover: discovery(spec.discover),
     parameters: {
-      static: list(parameters.static, "spec.parameters.static").map((one, i) => object(one, `spec.parameters.static[${i}]`)),
+      static: readAnnouncements(parameters.static ?? [], "spec.parameters.static"),
       dynamic: command(parameters.dynamic, "spec.parameters.dynamic"),
     },
     preserveFileMode: flag(spec.preserveFileMode, "spec.preserveFileMode"),

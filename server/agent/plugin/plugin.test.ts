@@ -5,9 +5,12 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { stringify } from "yaml";
 import { within } from "../../../test/within.ts";
+import { Secret } from "../../base/secret.ts";
 import { Plugins } from "../repo/plugin.ts";
 import { PluginClient } from "../repo/plugin-client.ts";
 import { type Bench, configMap, startBench } from "../repo/testing.ts";
+import type { RepoAccess } from "../repo/types.ts";
+import { borrow } from "./borrow.ts";
 import { readConfig } from "./config.ts";
 import { runPluginServer } from "./main.ts";
 
@@ -146,7 +149,7 @@ test("while a plugin that would look cannot be asked, nothing is rendered by ano
 test("until every plugin that belongs to the Pod is there, nothing is said of a folder that may be one's", async () => {
   const expecting = new Plugins(sockets, ["late"]);
   const tree = { find: () => Promise.reject(new Error("it was looked at")) } as never;
-  const ask = { tree, path: "app", app: "app", env: {} };
+  const ask = { tree, path: "app", app: "app", env: {}, repo: { url: "https://h/x" } };
   expect(await expecting.discover(ask)).toMatchObject({ kind: "again", message: "plugin late is not there yet" });
   await sidecar("late", { version: "v1", generate: sh("true") });
   expect(await expecting.discover(ask)).toEqual({ kind: "done", value: false });
@@ -236,13 +239,96 @@ test("a script of the repository may be run when the plugin keeps modes, and not
   expect(await bench.names(bench.request(name, { path: "app", plugin: { name: "drops" } }))).toMatch(/^PluginFailed/);
 });
 
-test("a plugin that wants Git's credentials is refused by name, before it is shown a file", async () => {
-  await sidecar("greedy", { generate: sh(`touch ${join(folder, "shown")}`), provideGitCreds: true });
+describe("Git credentials", () => {
+  const secret = "a password+of/git";
+  let repo: RepoAccess;
+  beforeAll(async () => {
+    await bench.git.createRepository("team/closed", { users: { ana: secret }, files: { "app/a.yaml": configMap("a") } });
+    repo = { url: bench.git.cloneUrl("team/closed"), username: "ana", password: new Secret(secret) };
+  });
+  const made = (plugin: string, more: Partial<RepoAccess> = {}) => {
+    const asked = bench.request("none", { repoURL: repo.url, path: "app", plugin: { name: plugin } }, { repo: { ...repo, ...more } });
+    return bench.service.render({ ...asked, freshness: "hard" });
+  };
+  /** What git finds out, and what a program could see in its environment. */
+  const lists = (url: string) =>
+    sh(
+      `head=$(git ls-remote "${url}" HEAD 2>&1 | cut -c1-40)
+       printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: made}\ndata:\n  head: "%s"\n  env: "%s"\n  asks: "%s"\n' "$head" "$(env | grep -c -e 'a password' -e ASKPASS_NONCE)" "\${GIT_ASKPASS:+yes}"`,
+    );
 
-  expect(await bench.names(bench.request(name, { path: "app", plugin: { name: "greedy" } }))).toMatch(
-    /^SourceUnsupported: plugin greedy wants Git credentials/,
-  );
-  expect(existsSync(join(folder, "shown"))).toBe(false);
+  test("are lent to a plugin whose file asks for them, for the repository's own host, and to no other", async () => {
+    await sidecar("lent", { generate: lists("$ARGOCD_APP_SOURCE_REPO_URL"), provideGitCreds: true });
+    await sidecar("plain", { generate: lists("$ARGOCD_APP_SOURCE_REPO_URL") });
+    const [lent, plain] = [await made("lent"), await made("plain")];
+    if (lent.kind !== "done" || plain.kind !== "done") throw new Error(JSON.stringify([lent, plain]));
+    expect(lent.value.objects![0]!.data).toEqual({ head: lent.value.revision, env: "0", asks: "yes" });
+    expect(plain.value.objects![0]!.data.head).not.toBe(plain.value.revision);
+    expect(plain.value.objects![0]!.data.asks).toBe("");
+    // Another host, by another name of it, gets no answer.
+    const other = bench.git.cloneUrl("team/closed").replace("127.0.0.1", "localhost");
+    await sidecar("other", { generate: lists(other), provideGitCreds: true });
+    const elsewhere = await made("other");
+    if (elsewhere.kind === "done") expect(elsewhere.value.objects![0]!.data.head).not.toBe(elsewhere.value.revision);
+  });
+
+  test("are not lent any more when the rendering is over, and nobody gets them by a number of his own", async () => {
+    const kept = join(folder, "kept");
+    await sidecar("keeper", { generate: sh(`cat "$GIT_ASKPASS" > /dev/null; echo "$GIT_ASKPASS" > ${kept}; true`), provideGitCreds: true });
+    expect(await made("keeper")).toMatchObject({ kind: "done" });
+    expect(existsSync(readFileSync(kept, "utf8").trim())).toBe(false);
+    const job = (nonce: string) => ({
+      env: Object.entries({
+        ARGOCD_GIT_ASKPASS_NONCE: nonce,
+        ARGOCD_ASK_PASS_SOCK: join(sockets, ".ask-pass.sock"),
+        ARGOCD_APP_SOURCE_REPO_URL: repo.url,
+      }).map(([name, value]) => ({ name, value })),
+    });
+    const asks = { provideGitCreds: true } as Parameters<typeof borrow>[0];
+    expect(await borrow(asks, job("guess"), { folder })).toMatchObject({ kind: "again", message: expect.stringMatching(/there are none/) });
+  });
+
+  test("of SSH are lent to none", async () => {
+    await sidecar("lent", { generate: sh("true"), provideGitCreds: true });
+    const plugins = new Plugins(sockets);
+    const ask = { tree: undefined as never, path: "", app: "a", env: {} as never, repo: { url: "git@host:x" }, settings: { name: "lent" } };
+    expect(await plugins.plan(ask)).toMatchObject({ kind: "stop", message: expect.stringMatching(/a key of SSH is lent to none/) });
+  });
+});
+
+describe("parameters that a plugin announces", () => {
+  const archive = gzipSync(Buffer.alloc(1_024));
+  const ask = (name: string) =>
+    new PluginClient(name, join(sockets, `${name}.sock`)).parameters({
+      archive,
+      app: "a",
+      path: ".",
+      env: [{ name: "ARGOCD_APP_NAME", value: "a" }],
+    });
+  const fixed = [
+    { name: "values", title: "Values", tooltip: "files", required: true, itemType: "string", collectionType: "array", array: ["a", ""] },
+    { name: "labels", collectionType: "map", map: { "x-y": "z", empty: "" } },
+  ];
+
+  test("are those of its file after those that its command finds", async () => {
+    await sidecar("speaks", {
+      generate: sh("true"),
+      parameters: { static: fixed, dynamic: sh(`printf '[{"name":"of-%s","string":"1","required":true}]' "$ARGOCD_APP_NAME"`) },
+    });
+    await sidecar("silent", { generate: sh("true") });
+    expect(await ask("speaks")).toEqual({ kind: "done", value: [{ name: "of-a", string: "1", required: true }, ...fixed] });
+    expect(await ask("silent")).toEqual({ kind: "done", value: [] });
+  });
+
+  test.each<[string, string, RegExp]>([
+    ["no JSON", "echo no", /printed no JSON/],
+    ["no list", "echo '{}'", /must be a list/],
+    ["a parameter without a name", `echo '[{"title":"x"}]'`, /\[0\]\.name is required/],
+    ["a type that is none", `echo '[{"name":"a","collectionType":"set"}]'`, /must be string, array or map/],
+  ])("%s is told", async (_, script, want) => {
+    await sidecar("wrong", { generate: sh("true"), parameters: { dynamic: sh(script) } });
+    expect(await ask("wrong")).toMatchObject({ kind: "stop", message: expect.stringMatching(want) });
+  });
 });
 
 test("a plugin is another tool's business: a source that names two is refused, one that no sidecar is there for too", async () => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
+import { encodeAnnouncements } from "../repo/plugin-announcement.ts";
 import {
   DIGEST_HEADER,
   decodeRequest,
@@ -15,7 +16,7 @@ import {
   unframe,
 } from "../repo/plugin-wire.ts";
 import type { PluginConfig } from "./config.ts";
-import { generate, type Job, type Limits, matches, WORK } from "./work.ts";
+import { announce, generate, type Job, type Limits, matches, WORK } from "./work.ts";
 
 // Variables and the name of a folder.
 const MAX_METADATA = 1_000_000;
@@ -46,7 +47,8 @@ export function pluginServer(config: PluginConfig, limits: Limits, log: (fields:
     if (headers["content-type"]?.startsWith("application/grpc") !== true) return stop(WORK.refused, "is no gRPC");
     if (method === METHODS.check)
       return done(encodeTraits({ discovers: config.discover !== undefined, wantsGitCredentials: config.provideGitCreds }));
-    if (method !== METHODS.match && method !== METHODS.generate) return stop("Unimplemented", `there is no ${method.slice(0, 200)}`);
+    if (method !== METHODS.match && method !== METHODS.generate && method !== METHODS.parameters)
+      return stop("Unimplemented", `there is no ${method.slice(0, 200)}`);
     const abort = new AbortController();
     // Nobody waits any more.
     stream.once("close", () => abort.abort());
@@ -56,6 +58,10 @@ export function pluginServer(config: PluginConfig, limits: Limits, log: (fields:
     if (method === METHODS.match) {
       const matched = await matches(config, job.value, mine);
       return matched.kind === "done" ? done(encodeSupported(matched.value)) : matched;
+    }
+    if (method === METHODS.parameters) {
+      const announced = await announce(config, job.value, mine);
+      return announced.kind === "done" ? done(encodeAnnouncements(announced.value)) : announced;
     }
     const made = await generate(config, job.value, mine);
     return made.kind === "done" ? done(encodeManifests([made.value])) : made;

@@ -5,9 +5,11 @@ import { gunzip } from "node:zlib";
 import { matchGlob } from "../../base/glob.ts";
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { RUN_REASONS, run } from "../../base/run.ts";
+import { type Announcement, readAnnouncements } from "../repo/plugin-announcement.ts";
 import type { Variable } from "../repo/plugin-wire.ts";
 import { BOUNDS } from "../repo/tree.ts";
 import { untar } from "../repo/untar.ts";
+import { borrow, withoutAskPass } from "./borrow.ts";
 import type { Command, PluginConfig } from "./config.ts";
 
 export const WORK = { failed: "PluginFailed", tooLarge: "OutputTooLarge", deadline: "DeadlineExceeded", refused: "SourceRefused" } as const;
@@ -36,11 +38,34 @@ export interface Limits {
 /** The objects that the plugin's commands print for a folder. */
 export function generate(config: PluginConfig, job: Job, limits: Limits): Promise<Outcome<string>> {
   return inFolder(config, job, limits, async (folder, deadline) => {
-    if (config.init) {
-      const began = await execute(config.init, folder, job, limits, deadline);
-      if (began.kind !== "done") return began;
+    const lent = await borrow(config, job, limits);
+    if (lent.kind !== "done") return lent;
+    try {
+      const mine = { ...job, env: lent.value.env };
+      if (config.init) {
+        const began = await execute(config.init, folder, mine, limits, deadline);
+        if (began.kind !== "done") return began;
+      }
+      return await execute(config.generate, folder, mine, limits, deadline);
+    } finally {
+      await lent.value.end();
     }
-    return execute(config.generate, folder, job, limits, deadline);
+  });
+}
+
+/** The parameters that there are to choose: what the command finds for a folder, then those of the file, which win by being later. */
+export function announce(config: PluginConfig, job: Job, limits: Limits): Promise<Outcome<Announcement[]>> {
+  const { dynamic, static: fixed } = config.parameters;
+  if (!dynamic) return Promise.resolve(done(fixed));
+  return inFolder(config, job, limits, async (folder, deadline) => {
+    const printed = await execute(dynamic, folder, { ...job, env: withoutAskPass(job.env) }, limits, deadline);
+    if (printed.kind !== "done") return printed;
+    try {
+      return done([...readAnnouncements(JSON.parse(printed.value), "spec.parameters.dynamic"), ...fixed]);
+    } catch (error) {
+      const why = error instanceof SyntaxError ? "spec.parameters.dynamic printed no JSON" : (error as Error).message;
+      return stop(WORK.failed, why);
+    }
   });
 }
 
@@ -51,7 +76,7 @@ export function matches(config: PluginConfig, job: Job, limits: Limits): Promise
     if (fileName) return done((await filesBelow(folder, fileName.split("/").length)).some((path) => matchGlob(fileName, path, "/")));
     if (glob) return done((await filesBelow(folder, BOUNDS.depth)).some((path) => fits(glob, path)));
     if (!command) return done(false);
-    const found = await execute(command, folder, job, limits, deadline);
+    const found = await execute(command, folder, { ...job, env: withoutAskPass(job.env) }, limits, deadline);
     return found.kind === "done" ? done(found.value.trim() !== "") : found;
   });
 }

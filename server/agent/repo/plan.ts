@@ -8,7 +8,7 @@ import { KUSTOMIZATION_FILES, planKustomize, renderKustomize } from "./kustomize
 import { withOverrides } from "./overrides.ts";
 import type { Plugins } from "./plugin.ts";
 import type { Tree } from "./tree.ts";
-import { REPO, type RenderRequest, type Source, type SourceType } from "./types.ts";
+import { REPO, type RenderRequest, type RepoAccess, type Source, type SourceType } from "./types.ts";
 import type { Trees } from "./values.ts";
 
 // Two programs and the format of what is cached: another number makes every old entry unreachable.
@@ -36,7 +36,12 @@ export async function plan(
   request: RenderRequest,
   fetched: Fetched,
   refs: Trees["refs"],
-  { plugins, cluster, ...needs }: Omit<HelmNeeds, "env"> & { plugins: Plugins; cluster?: ClusterReader | undefined },
+  {
+    plugins,
+    repo,
+    cluster,
+    ...needs
+  }: Omit<HelmNeeds, "env"> & { plugins: Plugins; repo: RepoAccess; cluster?: ClusterReader | undefined },
 ): Promise<Outcome<Plan>> {
   const { tree, revision } = fetched;
   const path = (fetched.source.chart ? "" : (fetched.source.path ?? "")).replace(/^\.?\/+|\/+$/g, "").replace(/^\.$/, "");
@@ -44,7 +49,7 @@ export async function plan(
   if (overridden.kind !== "done") return overridden;
   const source = overridden.value;
   const env = buildEnv(request, source, revision);
-  const asked = { tree, path, app: request.app.name, env, generatePaths: request.generatePaths };
+  const asked = { tree, path, repo, app: request.app.name, env, generatePaths: request.generatePaths };
   const kind = await detect(tree, path, source, () => plugins.discover(asked));
   if (kind.kind !== "done") return kind;
   const keyOf = (content: unknown) => digest({ format: FORMAT, type: kind.value, content });

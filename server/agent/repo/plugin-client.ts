@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { connect as dial } from "node:net";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
+import { type Announcement, decodeAnnouncements } from "./plugin-announcement.ts";
 import {
   DIGEST_HEADER,
   decodeManifests,
@@ -61,6 +62,12 @@ export class PluginClient {
   async generate(bundle: Bundle): Promise<Outcome<string[]>> {
     const answer = await this.#call(METHODS.generate, messages(bundle), DEADLINE_MS);
     return answer.kind === "done" ? done(decodeManifests(answer.value.message)) : answer;
+  }
+
+  /** The parameters that the plugin takes for a folder: those of its file, and those that its command finds. */
+  async parameters(bundle: Bundle): Promise<Outcome<Announcement[]>> {
+    const answer = await this.#call(METHODS.parameters, messages(bundle), DEADLINE_MS);
+    return answer.kind === "done" ? done(decodeAnnouncements(answer.value.message)) : answer;
   }
 
   async #call(method: string, requests: Iterable<Buffer>, deadlineMs: number): Promise<Outcome<{ message: Buffer; digest: string }>> {

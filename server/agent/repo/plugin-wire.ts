@@ -7,11 +7,27 @@ export const METHODS = {
   check: `${SERVICE}CheckPluginConfiguration`,
   match: `${SERVICE}MatchRepository`,
   generate: `${SERVICE}GenerateManifest`,
+  parameters: `${SERVICE}GetParametersAnnouncement`,
 } as const;
 /** Our own sidecars tell what they would do as a digest, so that another configuration is other content. */
 export const DIGEST_HEADER = "outpost-plugin-digest";
+/** How a sidecar asks for what lets git in: Argo CD's `askpass.AskPassService`, and the variables that say where and with what. */
+export const ASK_PASS = {
+  method: "/askpass.AskPassService/GetCredentials",
+  nonce: "ARGOCD_GIT_ASKPASS_NONCE",
+  socket: "ARGOCD_ASK_PASS_SOCK",
+} as const;
 /** gRPC's codes, as far as they are told apart. */
-export const STATUS = { ok: 0, invalid: 3, deadline: 4, exhausted: 8, unimplemented: 12, internal: 13, unavailable: 14 } as const;
+export const STATUS = {
+  ok: 0,
+  invalid: 3,
+  deadline: 4,
+  notFound: 5,
+  exhausted: 8,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+} as const;
 
 /** Objects of a rendering, as text. */
 export const MAX_MESSAGE = 64_000_000;
@@ -73,6 +89,15 @@ export const decodeManifests = (message: Buffer): string[] =>
 export const encodeSupported = (supported: boolean): Buffer => number(1, supported ? 1 : 0);
 export const decodeSupported = (message: Buffer): boolean => flag(message, 1);
 
+export const encodeNonce = (nonce: string): Buffer => text(1, nonce);
+export const decodeNonce = (message: Buffer): string => String(first(message, 1) ?? "");
+export const encodeCredentials = ({ username, password }: { username: string; password: string }): Buffer =>
+  Buffer.concat([text(1, username), text(2, password)]);
+export const decodeCredentials = (message: Buffer): { username: string; password: string } => ({
+  username: String(first(message, 1) ?? ""),
+  password: String(first(message, 2) ?? ""),
+});
+
 export interface PluginTraits {
   discovers: boolean;
   wantsGitCredentials: boolean;
@@ -127,10 +152,11 @@ function varint(value: number): Buffer {
 
 const number = (field: number, value: number): Buffer =>
   value === 0 ? Buffer.alloc(0) : Buffer.concat([varint(field * 8), varint(value)]);
-const bytes = (field: number, value: Buffer): Buffer => Buffer.concat([varint(field * 8 + 2), varint(value.length), value]);
-const text = (field: number, value: string): Buffer => (value === "" && field !== 2 ? Buffer.alloc(0) : bytes(field, Buffer.from(value)));
+export const bytes = (field: number, value: Buffer): Buffer => Buffer.concat([varint(field * 8 + 2), varint(value.length), value]);
+export const text = (field: number, value: string): Buffer =>
+  value === "" && field !== 2 ? Buffer.alloc(0) : bytes(field, Buffer.from(value));
 
-function* fields(message: Buffer): Generator<[number, Buffer | number]> {
+export function* fields(message: Buffer): Generator<[number, Buffer | number]> {
   let at = 0;
   const read = (): number => {
     let [value, scale] = [0, 1];
@@ -156,6 +182,7 @@ function* fields(message: Buffer): Generator<[number, Buffer | number]> {
   }
 }
 
+export const flagField = (field: number): Buffer => number(field, 1);
 const first = (message: Buffer, wanted: number): Buffer | undefined => {
   for (const [field, value] of fields(message)) if (field === wanted && Buffer.isBuffer(value)) return value;
   return undefined;

@@ -4,6 +4,8 @@ import { digest } from "../../base/canonical.ts";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { parseManifests } from "../../kube/yaml.ts";
+import { AskPass } from "./ask-pass.ts";
+import { withToken } from "./authorization.ts";
 import { type BuildEnv, expand } from "./env.ts";
 import { newBudget } from "./extract.ts";
 import { contentOf } from "./links.ts";
@@ -11,8 +13,11 @@ import { pack } from "./pack.ts";
 import { type Bundle, PluginClient, type Traits } from "./plugin-client.ts";
 import { MAX_MESSAGE, type Variable } from "./plugin-wire.ts";
 import type { Tree } from "./tree.ts";
-import { type PluginParameters, REPO } from "./types.ts";
+import { type PluginParameters, REPO, type RepoAccess } from "./types.ts";
+import { identityOf, isSsh } from "./url.ts";
 
+// No plugin's: their names begin with a letter or digit.
+const ASK_PASS_SOCKET = ".ask-pass.sock";
 // A Pod has a handful of sidecars.
 const MAX_PLUGINS = 50;
 const MAX_REMEMBERED = 10_000;
@@ -27,6 +32,8 @@ export interface PluginAsk {
   app: string;
   env: BuildEnv;
   settings: PluginParameters;
+  /** What lets one into the repository: lent to a plugin that asks for it, for one rendering. */
+  repo: RepoAccess;
   /** The only files that the application says it reads; without them all of the repository. */
   generatePaths?: readonly string[];
 }
@@ -47,6 +54,7 @@ export class Plugins {
   readonly #expected: readonly string[];
   /** Whether a plugin takes what it was shown for its own: the same files get the same answer. */
   readonly #matched = new Map<string, boolean>();
+  #askPass: AskPass | undefined;
 
   /** `expected` are the names of those that must be there before anything is said of a folder: a Pod's containers start in any order. */
   constructor(folder: string | undefined, expected: readonly string[] = []) {
@@ -67,22 +75,50 @@ export class Plugins {
     const chosen = await this.#choose(ask);
     if (chosen.kind !== "done") return chosen;
     const { client, traits } = chosen.value;
-    // A plugin would hold what lets it into every repository of the same host.
-    if (traits.wantsGitCredentials)
-      return stop(REPO.unsupported, `plugin ${client.name} wants Git credentials (provideGitCreds), which no plugin is given`);
+    const wants = traits.wantsGitCredentials;
+    if (wants && isSsh(ask.repo.url))
+      return stop(
+        REPO.unsupported,
+        `plugin ${client.name} wants Git credentials (provideGitCreds): a key of SSH is lent to none; use HTTPS`,
+      );
     const env = variables(ask);
     if (env.kind !== "done") return env;
     const files = await filesOf(ask);
     if (files.kind !== "done") return files;
     return done({
-      content: { plugin: client.name, digest: traits.digest, path: ask.path, app: ask.app, files: files.value.content, env: env.value },
+      content: {
+        plugin: client.name,
+        digest: traits.digest,
+        path: ask.path,
+        app: ask.app,
+        files: files.value.content,
+        env: env.value,
+        ...(wants ? { repo: identityOf(ask.repo) } : {}),
+      },
       render: async () => {
         const bundle = await bundled(ask, files.value.paths, env.value);
         if (bundle.kind !== "done") return bundle;
-        const made = await client.generate(bundle.value);
+        const made = wants ? await this.#generateWith(client, bundle.value, ask.repo) : await client.generate(bundle.value);
         return made.kind === "done" ? objectsOf(made.value, client.name) : made;
       },
     });
+  }
+
+  async #generateWith(client: PluginClient, bundle: Bundle, repo: RepoAccess): Promise<Outcome<string[]>> {
+    const signedIn = await withToken(repo);
+    if (signedIn.kind !== "done") return signedIn;
+    this.#askPass ??= new AskPass(join(this.#folder!, ASK_PASS_SOCKET));
+    const lent = await this.#askPass.lend(signedIn.value);
+    try {
+      return await client.generate({ ...bundle, env: [...bundle.env, ...lent.env] });
+    } finally {
+      lent.end();
+    }
+  }
+
+  close(): void {
+    this.#askPass?.close();
+    this.#askPass = undefined;
   }
 
   /** By name, or the first that takes the folder for its own. */

@@ -93,6 +93,7 @@ export class RepoService implements RepoDoor {
   close(): void {
     for (const mirror of this.#mirrors.values()) mirror.close();
     this.#signatures.close();
+    this.#plugins.close();
     void this.#remote.close();
   }
 
@@ -214,12 +215,14 @@ export class RepoService implements RepoDoor {
 
     // What of them matters to this application?
     const plans: Plan[] = [];
-    for (const one of fetched.filter(({ source }) => yields(source))) {
+    for (const [i, one] of fetched.entries()) {
+      if (!yields(one.source)) continue;
       const planned = await plan(request, one, refs, {
         registered: request.charts ?? [],
         fetchChart: (repo, name, version) => this.#charts.find(repo, name, version, freshness("part", repo.url, name, version)),
         fetchValues: (url) => this.#remote.get(url, freshness("part", url) !== "cached"),
         plugins: this.#plugins,
+        repo: sources[i]!.repo,
         cluster,
       });
       if (planned.kind !== "done") return planned;
