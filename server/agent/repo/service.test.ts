@@ -140,6 +140,7 @@ describe("hostile repositories are refused by name", () => {
   test.each<[string, Record<string, Change>, Partial<Source>, RegExp]>([
     ["a link out of the repository", { "a.yaml": { link: "/etc/passwd" } }, {}, /^PathEscapesRepository/],
     ["a link above the root", { "x/a.yaml": { link: "../../../etc/hostname" } }, { path: "x" }, /^PathEscapesRepository/],
+    ["a path from the root of a machine", { "a.yaml": cm("a") }, { path: "/etc" }, /^PathEscapesRepository.*absolute/],
     ["a path above the root", { "a.yaml": cm("a") }, { path: "../../etc" }, /^PathEscapesRepository/],
     ["a path through a link to the outside", { etc: { link: "/etc" } }, { path: "etc" }, /^PathEscapesRepository/],
     ["links in a circle", { a: { link: "b" }, b: { link: "a" } }, { path: "a" }, /^SourceRefused.*too many links/],
