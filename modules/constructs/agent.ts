@@ -54,6 +54,11 @@ export interface OutpostAgentProps extends WorkerInstallProps {
    */
   readonly shardBy?: string;
   /**
+   * Other namespaces in which there may be Applications and ApplicationSets: names, globs and `/expressions/`. A project must name them too.
+   * @default none
+   */
+  readonly applicationNamespaces?: string[];
+  /**
    * The only hosts that application sets may ask for repositories and pull requests.
    * @default all
    */
@@ -107,6 +112,7 @@ export class OutpostAgent extends Construct implements IAgent {
         ...(props.shards === undefined && props.shardBy === undefined
           ? {}
           : { controller: { ...given("shards", props.shards), ...given("shardBy", props.shardBy) } }),
+        ...given("applicationNamespaces", props.applicationNamespaces),
         ...given("scmProviders", props.scmProviders),
       },
     });

@@ -57,6 +57,12 @@ connected and destroyed before the agent goes.`,
       description: "What stays together on one shard: `application`, or `cluster` for all applications of one.",
       validation: [oneOf("shard_by", ["application", "cluster"])],
     });
+    const applicationNamespaces = stack.variable("application_namespaces", {
+      type: "list(string)",
+      default: [],
+      description:
+        "Other namespaces in which there may be Applications and ApplicationSets: names, globs and `/expressions/`. A project must name them too.",
+    });
     const scmProviders = stack.variable("scm_providers", {
       type: "list(string)",
       default: [],
@@ -66,6 +72,7 @@ connected and destroyed before the agent goes.`,
       ...common,
       shards: shards.numberValue,
       shardBy: shardBy.stringValue,
+      applicationNamespaces: applicationNamespaces.listValue,
       scmProviders: scmProviders.listValue,
       agentId: common.id,
       mode: mode.stringValue,

@@ -105,6 +105,32 @@ test("what somebody else made is left as it is, and the service says so", async 
   expect((await w.cr("taken"))?.spec.project).toBe("theirs");
 });
 
+test("one of the same name in another namespace is another application, whatever marks it carries: it is not told of and not deleted", async () => {
+  await w.putApplication("twin");
+  const cr = await until("the Application", () => w.cr("twin"));
+  await status("twin", { health: { status: "Healthy" } });
+  const health = async () => (await w.application("twin"))?.status.health?.status;
+  await until("the status", async () => (await health()) === "Healthy");
+  must(await w.kube.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "elsewhere" } }));
+  const { labels, annotations } = cr.metadata;
+  const copy = {
+    ...cr,
+    metadata: { name: "twin", namespace: "elsewhere", labels, annotations },
+    status: { health: { status: "Degraded" } },
+  };
+  const made = must(await w.kube.create(RESOURCES.application, copy as KubeObject)) as KubeObject;
+  // What comes after it was told, so it would have been.
+  await status("first", { health: { status: "Suspended" } });
+  await until("a later status", async () => (await w.application("first"))?.status.health?.status === "Suspended");
+  expect(await health()).toBe("Healthy");
+  ok(await w.service.api.DELETE("/v1/applications/{id}", { params: { path: { id: "twin" } } }));
+  await until("the deletion", async () => (await w.cr("twin"))?.metadata.deletionTimestamp !== undefined);
+  must(await w.kube.mergePatch(RESOURCES.application, w.namespace, "twin", { metadata: { finalizers: null } }));
+  await until("the row to go", async () => (await w.application("twin")) === undefined);
+  const left = must(await w.kube.get(RESOURCES.application, "elsewhere", "twin")) as KubeObject;
+  expect(left).toEqual(made);
+});
+
 test("an application that is removed by hand comes back", async () => {
   await w.putApplication("again");
   const cr = await until("the Application", () => w.cr("again"));

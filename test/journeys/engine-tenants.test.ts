@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
+import { SetController } from "../../server/agent/appset/controller.ts";
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
 import { parseKubeconfig } from "../../server/kube/config.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
-import { CONFIG_MAP, condition, configMap, synced, value, type World, world } from "./engine-world.ts";
+import { CONFIG_MAP, condition, configMap, project, settings, synced, value, type World, world } from "./engine-world.ts";
 
 const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" };
 let w: World;
@@ -13,83 +15,6 @@ afterAll(() => w?.stop(), 60_000);
 
 const all = { server: "*", namespace: "*" };
 const everything = { sourceRepos: ["*"], destinations: [all], clusterResourceWhitelist: [{ group: "*", kind: "*" }] };
-const once = { automated: { prune: true, selfHeal: true }, retry: { limit: 0 }, syncOptions: ["CreateNamespace=true"] };
-
-async function project(name: string, spec: object, labels: Record<string, string> = {}): Promise<KubeObject> {
-  const metadata = { name, namespace: w.namespace, labels };
-  return value(await w.client.apply(RESOURCES.appProject, { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata, spec }));
-}
-
-/** Writes a ConfigMap of the installation's settings; what is left out is gone. */
-async function settings(name: string, data: Record<string, string>): Promise<void> {
-  const metadata = { name, namespace: w.namespace, labels: { "app.kubernetes.io/part-of": "argocd" } };
-  value(await w.client.apply(CONFIG_MAP, { apiVersion: "v1", kind: "ConfigMap", metadata, data }));
-}
-
-/** Its project does not permit one of its objects. */
-const outside = (app: Parameters<typeof synced>[0]) =>
-  app.status?.conditions?.some(({ type }) => type === "ExcludedResourceWarning") === true;
-
-describe("global projects", () => {
-  const globalProjects = JSON.stringify([
-    { projectName: "platform", labelSelector: { matchExpressions: [{ key: "tier", operator: "In", values: ["team"] }] } },
-  ]);
-
-  test("what a global project denies holds for the projects with its labels, and a change of it, of their labels and of the settings is seen", async () => {
-    await w.git.createRepository("inherited", { files: { "a.yaml": configMap("a", { a: "1" }) } });
-    await project("platform", { namespaceResourceBlacklist: [{ group: "", kind: "ConfigMap" }] });
-    await project("blue", everything, { tier: "team" });
-    await project("green", everything);
-    await settings("argocd-cm", { globalProjects });
-    await w.app("green", { repo: "inherited", project: "green" });
-    await w.app("blue", { repo: "inherited", project: "blue", syncPolicy: once });
-    await w.until("green", synced, "Synced");
-    const refused = await w.until("blue", (a) => a.status?.operationState?.phase === "Failed", "Failed");
-    expect(refused.status?.operationState?.syncResult?.resources).toMatchObject([
-      { kind: "ConfigMap", status: "SyncFailed", message: "resource :ConfigMap is not permitted in project blue" },
-    ]);
-    // The global one permits it now.
-    await project("platform", { namespaceResourceBlacklist: [] });
-    const sync = { initiatedBy: { username: "test" }, sync: {} };
-    await w.until("blue", (a) => !outside(a), "permitted");
-    value(await w.client.mergePatch(RESOURCES.application, w.namespace, "blue", { operation: sync }));
-    await w.until("blue", synced, "Synced");
-    // It denies again, and then it is this project's no more.
-    await project("platform", { namespaceResourceBlacklist: [{ group: "", kind: "ConfigMap" }] });
-    await w.until("blue", outside, "refused");
-    await project("blue", everything, { tier: "other" });
-    await w.until("blue", (a) => !outside(a) && a.status?.sync?.status === "Synced", "permitted again");
-    await project("blue", everything, { tier: "team" });
-    await w.until("blue", outside, "refused again");
-    await settings("argocd-cm", {});
-    await w.until("blue", (a) => !outside(a) && a.status?.sync?.status === "Synced", "permitted without the setting");
-  });
-
-  test("what a global project permits need not be in a project of its own", async () => {
-    await w.git.createRepository("lent", { files: { "a.yaml": configMap("a", { a: "1" }) } });
-    await project("lender", everything);
-    await project("borrower", {}, { borrows: "yes" });
-    await w.app("borrower", { repo: "lent", project: "borrower" });
-    await w.until("borrower", (a) => condition(a, "SourceNotPermitted") !== undefined, "refused");
-    await settings("argocd-cm", {
-      globalProjects:
-        "- projectName: lender\n  labelSelector:\n    matchLabels: {borrows: 'yes'}\n- projectName: nobody\n  labelSelector: {}\n",
-    });
-    await w.until("borrower", synced, "Synced");
-    // Nobody inherits what cannot be read: it may have been a denial.
-    await project("lender", { ...everything, destinations: "everywhere" });
-    const app = await w.until("borrower", (a) => condition(a, "ProjectInvalid") !== undefined, "refused");
-    expect(condition(app, "ProjectInvalid")?.message).toMatch(
-      /its global project lender cannot be read: spec\.destinations must be a list/,
-    );
-    await settings("argocd-cm", {
-      globalProjects: "- projectName: lender\n  labelSelector: {matchExpressions: [{key: a, operator: Like}]}\n",
-    });
-    const said = await w.until("green", (a) => condition(a, "SettingsInvalid") !== undefined, "told of the setting");
-    expect(condition(said, "SettingsInvalid")?.message).toMatch(/globalProjects\[0\] is left out: "Like" is not a valid label selector/);
-    await settings("argocd-cm", {});
-  });
-});
 
 describe("applications in other namespaces", () => {
   const application = (namespace: string, name: string, repository: string, spec: object = {}, metadata: object = {}): KubeObject => ({
@@ -112,12 +37,12 @@ describe("applications in other namespaces", () => {
     value(await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } }));
   const read = async (at: string, name: string) =>
     value(await w.client.get(RESOURCES.application, at, name)) as Awaited<ReturnType<World["get"]>>;
-  const enable = (namespaces: string) => settings("argocd-cmd-params-cm", { "application.namespaces": namespaces });
+  const enable = (namespaces: string) => settings(w, "argocd-cmd-params-cm", { "application.namespaces": namespaces });
   const CONTROLLER = "outpost-agent";
 
   beforeAll(async () => {
     for (const name of ["team-a", "team-b", "stranger"]) await namespace(name);
-    await project("tenants", { ...everything, sourceNamespaces: ["team-*"] });
+    await project(w, "tenants", { ...everything, sourceNamespaces: ["team-*"] });
   }, 60_000);
 
   test("one of the same name in two namespaces is two applications: each has its own objects, status, refresh and end", async () => {
@@ -169,7 +94,7 @@ describe("applications in other namespaces", () => {
 
   test("a project lets in only namespaces that it names, and default none: nothing happens, and the application says why", async () => {
     await w.git.createRepository("uninvited", { files: { "a.yaml": configMap("a", {}) } });
-    await project("narrow", { ...everything, sourceNamespaces: ["team-b"] });
+    await project(w, "narrow", { ...everything, sourceNamespaces: ["team-b"] });
     await create(application("team-a", "uninvited", "uninvited", { project: "narrow" }));
     await create(application("team-a", "defaulted", "uninvited", { project: "default" }));
     for (const [name, of] of [
@@ -184,13 +109,13 @@ describe("applications in other namespaces", () => {
       expect(app.status?.operationState).toBeUndefined();
     }
     expect(await w.object(CONFIG_MAP, "of-team-a", "a")).toBeUndefined();
-    await project("narrow", { ...everything, sourceNamespaces: ["/^team-[ab]$/"] });
+    await project(w, "narrow", { ...everything, sourceNamespaces: ["/^team-[ab]$/"] });
     await w.until("uninvited", synced, "Synced", "team-a");
   });
 
   test("an application in a namespace that is not enabled is not touched at all, until it is, and left as it is afterwards", async () => {
     await w.git.createRepository("ignored", { files: { "a.yaml": configMap("ignored", {}) } });
-    await project("open", { ...everything, sourceNamespaces: ["*"] });
+    await project(w, "open", { ...everything, sourceNamespaces: ["*"] });
     const finalizers = ["resources-finalizer.argocd.argoproj.io/background"];
     const given = await create(application("stranger", "ignored", "ignored", { project: "open" }, { finalizers }));
     // One that is enabled went through the same events meanwhile.
@@ -286,62 +211,92 @@ describe("applications in other namespaces", () => {
   });
 });
 
-describe("hydrated applications", () => {
-  test("one whose source is rendered by somebody else is synced from the branch that holds the result, and nothing is written to Git", async () => {
-    await w.git.createRepository("dry", { files: { "chart/a.yaml": "not: {{ .Values }}\n" } });
-    await w.git.createRepository("wet", { files: { "README.md": "rendered\n" } });
-    const rendered = await w.git.commit("wet", { "env/prod/a.yaml": configMap("hydrated", { by: "ci" }) }, "render", "env");
-    const sourceHydrator = {
-      drySource: { repoURL: w.git.cloneUrl("dry"), path: "chart", targetRevision: "main" },
-      syncSource: { repoURL: w.git.cloneUrl("wet"), targetBranch: "env", path: "env/prod" },
-      hydrateTo: { targetBranch: "env-next" },
+describe("application sets in other namespaces", () => {
+  let sets: SetController;
+  const log = { warn: () => {}, error: () => {} };
+  const start = async () => {
+    const { home, repo, repositories } = w.controller.deps;
+    sets = new SetController({
+      home,
+      namespace: w.namespace,
+      namespaces: w.controller.setNamespaces,
+      repo,
+      access: (url) => repositories.find(url),
+      applications: (on) => w.controller.follow(on),
+      log,
+    });
+    w.controller.onSetNamespaces = (now) => void sets.replaceNamespaces(now);
+    await sets.start();
+  };
+  const enable = (namespaces: string) =>
+    settings(w, "argocd-cmd-params-cm", { "application.namespaces": namespaces, "applicationsetcontroller.namespaces": namespaces });
+  const make = async (namespace: string, names: string[], more: object = {}) => {
+    const metadata = { name: "fleet", namespace };
+    const of = { name: "{{.name}}", labels: { from: namespace } };
+    const spec = {
+      goTemplate: true,
+      generators: [{ list: { elements: names.map((name) => ({ name })) } }],
+      template: {
+        metadata: of,
+        spec: {
+          project: namespace === w.namespace ? "default" : "tenants",
+          source: { repoURL: w.git.cloneUrl("fleet"), path: ".", targetRevision: "main" },
+          destination: { name: "in-cluster", namespace: `{{.name}}-${namespace}` },
+          syncPolicy: { automated: { prune: true }, syncOptions: ["CreateNamespace=true", "PrunePropagationPolicy=background"] },
+        },
+      },
+      // No controller-manager runs, so nobody would end a deletion in the foreground.
+      syncPolicy: { preserveResourcesOnDeletion: true },
+      ...more,
     };
-    await w.app("hydrated", { source: undefined, sourceHydrator });
-    const app = await w.until("hydrated", synced, "Synced");
-    expect((await w.object(CONFIG_MAP, "hydrated", "hydrated"))?.data).toEqual({ by: "ci" });
-    expect(app.status?.sync).toMatchObject({
-      revision: rendered,
-      comparedTo: { source: { repoURL: w.git.cloneUrl("wet"), path: "env/prod", targetRevision: "env" } },
-    });
-    expect(condition(app, "HydratedElsewhere")).toMatchObject({
-      type: "HydrationExternal",
-      message: expect.stringMatching(
-        /nothing is written to Git .* branch env, path env\/prod, .* `outpost admin render` \(by way of branch env-next\)/,
-      ),
-    });
-    // A new commit of the source changes nothing, one of the branch does.
-    await w.git.commit("dry", { "chart/a.yaml": configMap("never", {}) }, "source");
-    await w.refresh("hydrated", "hard");
-    expect((await w.get("hydrated")).status?.sync?.revision).toBe(rendered);
-    const next = await w.git.commit("wet", { "env/prod/a.yaml": configMap("hydrated", { by: "ci again" }) }, "render", "env");
-    await w.refresh("hydrated");
-    await w.until("hydrated", (a) => synced(a) && a.status?.sync?.revision === next, "at the next rendering");
-    expect((await w.object(CONFIG_MAP, "hydrated", "hydrated"))?.data).toEqual({ by: "ci again" });
+    const set = { apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", metadata, spec };
+    const there = await w.object(APPLICATION_SET, namespace, "fleet");
+    const patch = () => w.client.mergePatch(APPLICATION_SET, namespace, "fleet", { spec });
+    return value(there ? await patch() : await w.client.create(APPLICATION_SET, set));
+  };
+  const has = (namespace: string, name: string) => w.object(RESOURCES.application, namespace, name);
+
+  beforeAll(async () => {
+    await w.git.createRepository("fleet", { files: { "a.yaml": configMap("a", {}) } });
+    await start();
+  }, 60_000);
+  afterAll(() => sets?.stop(), 30_000);
+
+  test("sets of one name in two namespaces make applications of one name, each in its own namespace, and take only their own away", async () => {
+    await make(w.namespace, ["one", "two"]);
+    await make("team-a", ["one", "two"]);
+    await w.settled(async () => (await has(w.namespace, "two")) !== undefined, "made at home");
+    // Not enabled yet: nobody looks at it.
+    expect((await w.object(APPLICATION_SET, "team-a", "fleet"))?.status).toBeUndefined();
+    await enable("team-*");
+    for (const name of ["one", "two"]) {
+      await w.settled(async () => (await has("team-a", name)) !== undefined, "made in team-a");
+      await w.until(name, synced, "Synced", "team-a");
+    }
+    expect((await has("team-a", "one"))?.metadata.labels).toEqual({ from: "team-a" });
+    expect((await has(w.namespace, "one"))?.metadata.labels).toEqual({ from: w.namespace });
+    await make("team-a", ["one"]);
+    await w.settled(async () => (await has("team-a", "two")) === undefined, "taken away in team-a");
+    expect(await has(w.namespace, "two")).toBeDefined();
+    const status = (await w.object(APPLICATION_SET, w.namespace, "fleet"))?.status;
+    expect(status.resources.map((one: { name: string }) => one.name)).toEqual(["one", "two"]);
   });
 
-  test("without an address of its own the branch is the source's repository, which a project must permit", async () => {
-    const file = configMap("one", {});
-    await w.git.createRepository("both", { files: { "a.yaml": file } });
-    await w.git.commit("both", { "out/a.yaml": file }, "render", "rendered");
-    const sourceHydrator = {
-      drySource: { repoURL: w.git.cloneUrl("both"), path: ".", targetRevision: "main" },
-      syncSource: { targetBranch: "rendered", path: "out" },
-    };
-    await w.app("both", { source: undefined, sourceHydrator });
-    await w.until("both", synced, "Synced");
-    await project("wetonly", { ...everything, sourceRepos: [w.git.cloneUrl("both")] });
-    const elsewhere = { ...sourceHydrator.drySource, repoURL: w.git.cloneUrl("dry") };
-    const syncSource = { ...sourceHydrator.syncSource, repoURL: w.git.cloneUrl("both") };
-    await w.app("dryrefused", {
-      source: undefined,
-      sourceHydrator: { ...sourceHydrator, drySource: elsewhere, syncSource },
-      project: "wetonly",
-    });
-    await w.until("dryrefused", (a) => condition(a, "SourceNotPermitted") !== undefined, "refused");
-    // What is not whole is refused by the API server already.
-    const { path: _, ...partial } = sourceHydrator.syncSource;
-    await expect(
-      w.app("partial", { source: undefined, sourceHydrator: { ...sourceHydrator, syncSource: partial as never } }),
-    ).rejects.toThrow(/syncSource\.path/);
+  test("a set in another namespace cannot use the Secrets of the agent's", async () => {
+    const data = { token: Buffer.from("not for a team").toString("base64") };
+    value(
+      await w.client.create(RESOURCES.secret, {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "token", namespace: w.namespace },
+        data,
+      }),
+    );
+    const scmProvider = { gitea: { owner: "o", api: "http://127.0.0.1:1", tokenRef: { secretName: "token", key: "token" } } };
+    await make("team-a", [], { generators: [{ scmProvider }] });
+    const said = async () => JSON.stringify((await w.object(APPLICATION_SET, "team-a", "fleet"))?.status?.conditions ?? []);
+    await w.settled(async () => (await said()).includes("there is no Secret token in namespace team-a"), "told that there is none");
+    // Not to be read is no reason to take anything away.
+    expect(await has("team-a", "one")).toBeDefined();
   });
 });

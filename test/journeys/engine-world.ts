@@ -195,6 +195,17 @@ export const synced = (app: Application): boolean =>
   app.status?.sync?.status === "Synced" && app.status?.operationState?.phase === "Succeeded";
 export const condition = (app: Application, reason: string) => app.status?.conditions?.find((c) => c.reason === reason);
 
+export async function project(w: World, name: string, spec: object, labels: Record<string, string> = {}): Promise<void> {
+  const metadata = { name, namespace: w.namespace, labels };
+  value(await w.client.apply(RESOURCES.appProject, { apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata, spec }));
+}
+
+/** Writes a ConfigMap of the installation's settings; what is left out is gone. */
+export async function settings(w: World, name: string, data: Record<string, string>): Promise<void> {
+  const metadata = { name, namespace: w.namespace, labels: { "app.kubernetes.io/part-of": "argocd" } };
+  value(await w.client.apply(CONFIG_MAP, { apiVersion: "v1", kind: "ConfigMap", metadata, data }));
+}
+
 /** Four objects as in the benchmark: ServiceAccount, ConfigMap, headless Service, Deployment without replicas. */
 export function fourObjects(rev = "1"): string {
   return `apiVersion: v1

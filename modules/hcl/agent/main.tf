@@ -74,7 +74,8 @@ resource "helm_release" "agent" {
       shards  = var.shards
       shardBy = var.shard_by
     }
-    scmProviders = var.scm_providers
+    applicationNamespaces = var.application_namespaces
+    scmProviders          = var.scm_providers
   })], var.values)
   wait = true
 

@@ -11,6 +11,12 @@ variable "access" {
   }
 }
 
+variable "application_namespaces" {
+  description = "Other namespaces in which there may be Applications and ApplicationSets: names, globs and `/expressions/`. A project must name them too."
+  type        = list(string)
+  default     = []
+}
+
 variable "ca_bundle" {
   description = "Certificate authority of the service, PEM."
   type        = string

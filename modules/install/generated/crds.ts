@@ -132,6 +132,63 @@ export const crds = [
            "type": "object",
            "x-kubernetes-preserve-unknown-fields": true
           },
+          "sourceHydrator": {
+           "description": "What somebody else renders into a branch, from which it is synced.",
+           "properties": {
+            "drySource": {
+             "properties": {
+              "repoURL": {
+               "type": "string"
+              }
+             },
+             "required": [
+              "repoURL"
+             ],
+             "type": "object",
+             "x-kubernetes-preserve-unknown-fields": true
+            },
+            "hydrateTo": {
+             "properties": {
+              "targetBranch": {
+               "minLength": 1,
+               "type": "string"
+              }
+             },
+             "required": [
+              "targetBranch"
+             ],
+             "type": "object",
+             "x-kubernetes-preserve-unknown-fields": true
+            },
+            "syncSource": {
+             "properties": {
+              "path": {
+               "minLength": 1,
+               "type": "string"
+              },
+              "repoURL": {
+               "type": "string"
+              },
+              "targetBranch": {
+               "minLength": 1,
+               "type": "string"
+              }
+             },
+             "required": [
+              "targetBranch",
+              "path"
+             ],
+             "type": "object",
+             "x-kubernetes-preserve-unknown-fields": true
+            }
+           },
+           "required": [
+            "drySource",
+            "syncSource"
+           ],
+           "type": "object",
+           "x-kubernetes-preserve-unknown-fields": true
+          },
           "sources": {
            "items": {
             "properties": {

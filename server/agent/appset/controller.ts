@@ -1,7 +1,9 @@
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
-import { RESOURCES, type Resource } from "../../kube/path.ts";
-import { watch } from "../../kube/watch.ts";
+import { RESOURCES } from "../../kube/path.ts";
+import { Watches } from "../../kube/watches.ts";
+import { instanceOf } from "../project/instance.ts";
+import { Places, type Scope } from "../project/places.ts";
 import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
 import { type LiveApplication, setOf } from "./application.ts";
 import { clusterWorld } from "./cluster-world.ts";
@@ -13,11 +15,12 @@ import { isRolling } from "./rollout.ts";
 import { markOf, sane } from "./sane.ts";
 import { failed, withTimes } from "./status.ts";
 import { APPSET, type ApplicationSet, type Generated } from "./types.ts";
-import type { World } from "./world.ts";
 
 export interface SetControllerOptions {
   home: KubeClient;
   namespace: string;
+  /** Where else there may be sets, each with its applications in its own namespace: names and patterns. */
+  namespaces?: readonly string[];
   repo: Pick<RepoDoor, "look">;
   /** How to get into a repository. */
   access(url: string, project?: string): RepoAccess;
@@ -41,7 +44,10 @@ const MAX_DELAY_MS = 86_400_000;
 /** Watches sets, their applications and clusters, and calls `reconcileSet` for each set that may have changed, one at a time for each. */
 export class SetController {
   readonly #options: SetControllerOptions;
-  readonly #deps: SetDeps;
+  /** By namespace: a set sees and writes nothing outside its own. */
+  readonly #deps = new Map<string, SetDeps>();
+  readonly #places: Places;
+  readonly #watches: Watches;
   readonly #sets = new Map<string, { set: ApplicationSet; inputs: string }>();
   readonly #applications = new Map<string, LiveApplication>();
   readonly #clusters = new Map<string, KubeObject>();
@@ -51,36 +57,56 @@ export class SetController {
   readonly #running = new Map<string, { again: boolean; work: Promise<void> }>();
   readonly #watching = new AbortController();
   readonly metrics: SetMetrics;
-  #watches: Promise<void>[] = [];
   #stopped = false;
 
   constructor(options: SetControllerOptions) {
     this.#options = options;
     const sets = () => [...this.#sets.values()].map(({ set }) => set);
     this.metrics = new SetMetrics({ sets, applications: () => this.#applications.values() }, options.metricLabels);
+    const { home, namespace, log } = options;
+    this.#places = new Places(namespace, this.#watching.signal);
+    this.#watches = new Watches(home, namespace, log, this.#watching.signal);
+  }
+
+  #depsOf({ metadata: { namespace = this.#options.namespace } }: ApplicationSet): SetDeps {
+    const known = this.#deps.get(namespace);
+    if (known) return known;
+    const { home, now = Date.now } = this.#options;
     const applications = {
-      get: (name: string) => this.#applications.get(name),
-      all: () => this.#applications.values(),
+      get: (name: string) => this.#applications.get(this.#nameOf({ metadata: { name, namespace } })),
+      all: () => [...this.#applications.values()].filter(({ metadata }) => (metadata.namespace ?? namespace) === namespace),
       seen: (app: LiveApplication) => this.#seenApplication(app),
     };
-    const { home, namespace, now = Date.now } = options;
-    this.#deps = { home, namespace, world: this.#world(), applications, written: (set) => this.#seenSet(set), ...this.#memory(), now };
+    const world = clusterWorld({ ...this.#options, namespace, clusters: () => this.#clusters.values() });
+    const made = { home, namespace, world, applications, written: (set: ApplicationSet) => this.#seenSet(set), ...this.#memory(), now };
+    this.#deps.set(namespace, made);
+    return made;
+  }
+
+  /** What a set or an application is called in all that is kept of it. */
+  #nameOf(object: { metadata: { name: string; namespace?: string } }): string {
+    return instanceOf(object, this.#options.namespace);
+  }
+
+  #ownerOf(app: LiveApplication): string | undefined {
+    const name = setOf(app);
+    return name === undefined ? undefined : this.#nameOf({ metadata: { name, namespace: app.metadata.namespace } });
   }
 
   /** Resolves when everything was listed once. */
   async start(): Promise<void> {
-    const follow = this.#options.applications ?? ((on) => this.#watch(RESOURCES.application, undefined, on));
+    const follow = this.#options.applications ?? ((on) => this.#watches.watch(RESOURCES.application, undefined, on));
     await Promise.all([
       follow({
         replace: (items) => {
-          const names = new Set(items.map(({ metadata }) => metadata.name));
+          const names = new Set(items.map((item) => this.#nameOf(item)));
           for (const name of [...this.#applications.keys()]) if (!names.has(name)) this.#goneApplication(name);
           for (const item of items) this.#seenApplication(item as LiveApplication);
         },
         change: (type, object) =>
-          type === "DELETED" ? this.#goneApplication(object.metadata.name) : this.#seenApplication(object as LiveApplication),
+          type === "DELETED" ? this.#goneApplication(this.#nameOf(object)) : this.#seenApplication(object as LiveApplication),
       }),
-      this.#watch(RESOURCES.secret, "argocd.argoproj.io/secret-type=cluster", {
+      this.#watches.watch(RESOURCES.secret, "argocd.argoproj.io/secret-type=cluster", {
         replace: (items) => {
           this.#clusters.clear();
           for (const item of items) this.#clusters.set(item.metadata.name, item);
@@ -94,14 +120,23 @@ export class SetController {
       }),
     ]);
     // Last: a set that is looked at before the applications are known would try to make them again.
-    await this.#watch(APPLICATION_SET, undefined, {
-      replace: (items) => {
-        const names = new Set(items.map(({ metadata }) => metadata.name));
-        for (const name of [...this.#sets.keys()]) if (!names.has(name)) this.#goneSet(name);
-        for (const item of items) this.#seenSet(item as ApplicationSet);
-      },
-      change: (type, object) => (type === "DELETED" ? this.#goneSet(object.metadata.name) : this.#seenSet(object as ApplicationSet)),
+    await this.#places.own((scope) => this.#setsOf(scope));
+    await this.replaceNamespaces(this.#options.namespaces ?? []);
+  }
+
+  /** Where else there are sets now; those that are elsewhere are left as they are. */
+  replaceNamespaces(namespaces: readonly string[]): Promise<void> {
+    return this.#places.replace(namespaces, (scope) => this.#setsOf(scope));
+  }
+
+  #setsOf(scope: Scope): Promise<void> {
+    const on = this.#places.keeping<KubeObject>(scope, {
+      all: () => [...this.#sets.values()].map(({ set }) => set),
+      seen: (object) => this.#seenSet(object as ApplicationSet),
+      gone: (name) => this.#goneSet(name),
     });
+    // Where the kind is not installed there are no sets; the watch goes on asking.
+    return this.#watches.watch(APPLICATION_SET, undefined, { ...on, failed: () => undefined }, scope);
   }
 
   /** Lets the work that runs come to its end. */
@@ -113,19 +148,21 @@ export class SetController {
     await Promise.race([ended, new Promise((resolve) => (late = setTimeout(resolve, STOP_MS)))]);
     clearTimeout(late);
     this.#watching.abort();
-    await Promise.all(this.#watches);
+    await this.#watches.ended();
   }
 
   #memory(): Pick<SetDeps, "known" | "gave"> {
     return {
-      known: ({ metadata: { name } }) => {
+      known: (set) => {
+        const name = this.#nameOf(set);
         const given = this.#given.get(name);
         return given && given.inputs === this.#sets.get(name)?.inputs && Date.now() < given.until ? given.made : undefined;
       },
-      gave: ({ metadata: { name }, spec }, made) => {
+      gave: (set, made) => {
+        const name = this.#nameOf(set);
         const inputs = this.#sets.get(name)?.inputs;
         // A little less than the time of the next look, so that it does not find the old answer.
-        const until = Date.now() + (requeueMs(spec) ?? Number.MAX_SAFE_INTEGER) - 20;
+        const until = Date.now() + (requeueMs(set.spec) ?? Number.MAX_SAFE_INTEGER) - 20;
         if (inputs !== undefined) this.#given.set(name, { inputs, made, until });
       },
     };
@@ -182,7 +219,9 @@ export class SetController {
     if (!known || this.#stopped) return;
     const started = performance.now();
     try {
-      const next = await reconcileSet(this.#deps, known.set).finally(() => this.metrics.reconciled(known.set, performance.now() - started));
+      const next = await reconcileSet(this.#depsOf(known.set), known.set).finally(() =>
+        this.metrics.reconciled(known.set, performance.now() - started),
+      );
       const until = this.#given.get(name)?.until;
       // Not later than the answer holds, however often applications were news in between.
       const due = until === undefined || next === undefined ? next : Math.max(20, Math.min(next, until + 20 - Date.now()));
@@ -192,15 +231,21 @@ export class SetController {
       const { message, stack } = error as Error;
       this.#options.log.error({ applicationSet: name, error: stack }, "reconcile threw");
       const said = failed("InternalError", `this set cannot be worked on: ${message}`, false);
-      const conditions = withTimes(said, known.set.status?.conditions, new Date(this.#deps.now()).toISOString().replace(/\.\d+/, ""));
-      await this.#deps.home.patchStatus(APPLICATION_SET, this.#deps.namespace, name, { conditions });
+      const conditions = withTimes(
+        said,
+        known.set.status?.conditions,
+        new Date(this.#depsOf(known.set).now()).toISOString().replace(/\.\d+/, ""),
+      );
+      const { namespace = this.#options.namespace } = known.set.metadata;
+      await this.#options.home.patchStatus(APPLICATION_SET, namespace, known.set.metadata.name, { conditions });
       this.add(name, 60_000);
     }
   }
 
   #seenSet(given: ApplicationSet): void {
     const set = sane(given);
-    const { name, uid, generation, annotations, finalizers, deletionTimestamp } = set.metadata;
+    const name = this.#nameOf(set);
+    const { uid, generation, annotations, finalizers, deletionTimestamp } = set.metadata;
     const inputs = markOf({ uid, generation, spec: set.spec, annotations, finalizers, deletionTimestamp });
     const old = this.#sets.get(name);
     if (old?.set.metadata.uid === uid && !isNewer(set.metadata.resourceVersion ?? "", old?.set.metadata.resourceVersion ?? "")) return;
@@ -218,12 +263,14 @@ export class SetController {
   }
 
   #seenApplication(app: LiveApplication): void {
-    const { name, resourceVersion = "", uid } = app.metadata;
+    const name = this.#nameOf(app);
+    const { resourceVersion = "", uid } = app.metadata;
     const old = this.#applications.get(name);
     if (old?.metadata.uid === uid && !isNewer(resourceVersion, old?.metadata.resourceVersion ?? "")) return;
     this.#applications.set(name, app);
     // Whose it was and whose it is: an owner that was taken away matters to the one who had it.
-    for (const owner of new Set([setOf(app), old && setOf(old)])) if (owner && this.#matters(owner, old, app)) this.add(owner);
+    for (const owner of new Set([this.#ownerOf(app), old && this.#ownerOf(old)]))
+      if (owner && this.#matters(owner, old, app)) this.add(owner);
   }
 
   #goneApplication(name: string): void {
@@ -232,7 +279,7 @@ export class SetController {
     // Another set may have waited for the name.
     for (const [owner, { set }] of this.#sets) {
       const waited = set.status?.conditions?.some(({ reason }) => reason === APPSET.clash);
-      if ((old && setOf(old) === owner) || waited) this.add(owner);
+      if ((old && this.#ownerOf(old) === owner) || waited) this.add(owner);
     }
   }
 
@@ -240,38 +287,6 @@ export class SetController {
     if (!old || inputsOf(old) !== inputsOf(app)) return true;
     const set = this.#sets.get(owner)?.set;
     return summary(old) !== summary(app) || (set !== undefined && isRolling(set.spec) && canonicalState(old) !== canonicalState(app));
-  }
-
-  #watch(
-    resource: Resource,
-    labelSelector: string | undefined,
-    on: { replace(items: KubeObject[]): void; change(type: string, object: KubeObject): void },
-  ): Promise<void> {
-    const { home, namespace, log } = this.#options;
-    return new Promise((resolve) => {
-      const running = watch({
-        client: home,
-        resource,
-        namespace,
-        labelSelector,
-        signal: this.#watching.signal,
-        replace: (items) => {
-          on.replace(items);
-          resolve();
-        },
-        change: on.change,
-        failed: ({ reason, message }) => {
-          log.warn({ resource: resource.plural, reason }, message);
-          // Where the kind is not installed there are no sets; the watch goes on asking.
-          if (resource === APPLICATION_SET) resolve();
-        },
-      });
-      this.#watches.push(running.then(resolve));
-    });
-  }
-
-  #world(): World {
-    return clusterWorld({ ...this.#options, clusters: () => this.#clusters.values() });
   }
 }
 

@@ -2,6 +2,7 @@ import { again, done, type Failure, type Outcome, stop } from "../../base/outcom
 import { KUBE } from "../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
+import { instanceOf } from "../project/instance.ts";
 import { type Application, META } from "./application.ts";
 import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
@@ -9,7 +10,7 @@ import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
 import { formerFields, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
-import { instanceOf, ownerOf } from "./tracking.ts";
+import { ownerOf } from "./tracking.ts";
 
 /** What one object became. */
 export type Change = "created" | "configured" | "unchanged";

@@ -1,6 +1,9 @@
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
+import { Watches } from "../../kube/watches.ts";
+import { instanceOf } from "../project/instance.ts";
+import { Places, type Scope } from "../project/places.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
 import { type Application, META } from "./application.ts";
@@ -11,7 +14,6 @@ import { type Hint, Hints } from "./hints.ts";
 import { demandsOf } from "./integrity.ts";
 import type { LookupDoor } from "./lookup.ts";
 import { Metrics } from "./metrics.ts";
-import { Places, type Scope } from "./places.ts";
 import { Polls, type RepositoryHint } from "./polls.ts";
 import { Projects, projectOf } from "./projects.ts";
 import { PRIORITY, Queue } from "./queue.ts";
@@ -23,8 +25,7 @@ import { Settings } from "./settings.ts";
 import { Shard } from "./shard.ts";
 import { Store } from "./store.ts";
 import { survey } from "./survey.ts";
-import { appLabel, instanceOf } from "./tracking.ts";
-import { Watches } from "./watches.ts";
+import { appLabel } from "./tracking.ts";
 
 export interface ControllerOptions {
   home: KubeClient;
@@ -32,6 +33,8 @@ export interface ControllerOptions {
   namespace: string;
   /** Where else there may be Applications: names and patterns; without it what `argocd-cmd-params-cm` says. */
   applicationNamespaces?: readonly string[];
+  /** Where else there may be sets of them. */
+  setNamespaces?: readonly string[];
   /** Namespaces this program may manage; empty for all. */
   managed?: readonly string[];
   repo: RepoDoor;
@@ -81,6 +84,8 @@ export class Controller {
   readonly #early: Hint[] = [];
   /** Hears of each hint too. */
   onHint: (hint: Hint) => void = () => undefined;
+  /** Hears where else there are sets. */
+  onSetNamespaces: (namespaces: readonly string[]) => void = () => undefined;
   #synced = 0;
   #stopped: Promise<void> | undefined;
 
@@ -216,44 +221,32 @@ export class Controller {
     await this.#placesChanged();
   }
 
+  get setNamespaces(): readonly string[] {
+    return this.#options.setNamespaces ?? this.deps.settings.setNamespaces;
+  }
+
   #placesChanged(): Promise<void> {
+    // Sets first: one that goes on without its applications would try to make them again.
+    this.onSetNamespaces(this.setNamespaces);
     const patterns = this.#options.applicationNamespaces ?? this.deps.settings.applicationNamespaces;
     return this.#places.replace(patterns, (scope) => this.#applicationsOf(scope));
   }
 
   #applicationsOf(scope: Scope): Promise<void> {
     const { store } = this.deps;
-    const keep = (names: ReadonlySet<string>) => {
-      for (const app of store.all()) {
-        const name = this.#nameOf(app);
-        if (this.#places.covers(scope, app) && !names.has(name)) this.#gone(name);
-      }
-    };
-    const tell = () => {
-      for (const follower of this.#followers) follower.replace(store.all());
-    };
-    scope.end = () => {
-      keep(new Set());
-      tell();
-    };
-    const on = {
-      replace: (items: KubeObject[]) => {
-        const mine = items.filter((item) => this.#places.covers(scope, item));
-        keep(new Set(mine.map((item) => this.#nameOf(item))));
-        for (const item of mine) this.#seen(item as Application);
-        tell();
+    const on = this.#places.keeping<KubeObject>(scope, {
+      all: () => store.all(),
+      seen: (object) => this.#seen(object as Application),
+      gone: (name) => this.#gone(name),
+      listed: () => {
+        for (const follower of this.#followers) follower.replace(store.all());
       },
-      change: (type: string, object: KubeObject) => {
-        if (!this.#places.covers(scope, object)) return;
-        const name = this.#nameOf(object);
-        if (type === "DELETED") this.#gone(name);
-        else this.#seen(object as Application);
-        for (const follower of this.#followers) follower.change(type, store.get(name) ?? object);
+      changed: (type, object) => {
+        for (const follower of this.#followers) follower.change(type, store.get(this.#nameOf(object)) ?? object);
       },
-      // Only our own namespace is waited for: another may be one that we have no rights in, or is not there yet.
-      ...(scope.own ? {} : { failed: () => undefined }),
-    };
-    return this.#watches.watch(RESOURCES.application, undefined, on, scope);
+    });
+    // Only our own namespace is waited for: another may be one that we have no rights in, or is not there yet.
+    return this.#watches.watch(RESOURCES.application, undefined, scope.own ? on : { ...on, failed: () => undefined }, scope);
   }
 
   /** What an application is called in all that is kept of it. */

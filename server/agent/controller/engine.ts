@@ -77,9 +77,23 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
     return (await beside).door;
   };
   const managed = managedNamespaces(env, namespace);
-  const applicationNamespaces = env.OUTPOST_APPLICATION_NAMESPACES === undefined ? undefined : listed(env.OUTPOST_APPLICATION_NAMESPACES);
+  const given = (text: string | undefined) => (text === undefined ? undefined : listed(text));
+  const applicationNamespaces = given(env.OUTPOST_APPLICATION_NAMESPACES);
+  const setNamespaces = given(env.OUTPOST_APPLICATIONSET_NAMESPACES);
   const shard = Shard.of(env);
-  const controller = new Controller({ home, namespace, applicationNamespaces, managed, repo: door, lookup, workers, shard, log, signal });
+  const controller = new Controller({
+    home,
+    namespace,
+    applicationNamespaces,
+    setNamespaces,
+    managed,
+    repo: door,
+    lookup,
+    workers,
+    shard,
+    log,
+    signal,
+  });
   await controller.start();
   const allowed = env.OUTPOST_SCM_PROVIDERS?.split(",").map((one) => one.trim());
   const { deps } = controller;
@@ -91,6 +105,7 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
   const sets = new SetController({
     home,
     namespace,
+    namespaces: controller.setNamespaces,
     repo: door,
     access,
     integrity,
@@ -99,6 +114,7 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
     applications: (on) => controller.follow(on),
     log,
   });
+  controller.onSetNamespaces = (now) => void sets.replaceNamespaces(now);
   // Sets are few: the first controller has them all.
   if (shard.index === 0) await sets.start();
   controller.onHint = ({ url }) => sets.repositoryChanged(url);

@@ -2,6 +2,7 @@ import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import type { Health } from "../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
+import { instanceOf } from "../project/instance.ts";
 import { type Application, FINALIZERS, META, sourcesOf } from "./application.ts";
 import { applyTarget } from "./apply.ts";
 import type { Deps, Memory } from "./deps.ts";
@@ -9,7 +10,7 @@ import type { Destination } from "./destination.ts";
 import type { Target } from "./normalise.ts";
 import { hookName, hookOf, type Parting } from "./order.ts";
 import { render, toTargets } from "./render.ts";
-import { appLabel, instanceOf, trackingId } from "./tracking.ts";
+import { appLabel, trackingId } from "./tracking.ts";
 
 const PARTINGS: Record<Parting, string[]> = {
   PreDelete: [FINALIZERS.preDelete, FINALIZERS.preDeleteCleanup],

@@ -1,6 +1,7 @@
 import type { Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
+import { instanceOf } from "../project/instance.ts";
 import { type Application, FINALIZERS, META } from "./application.ts";
 import { confirmed } from "./confirm.ts";
 import type { Deps, Memory, Next } from "./deps.ts";
@@ -11,7 +12,7 @@ import { watchKinds } from "./observe.ts";
 import { syncOption, waveOf } from "./order.ts";
 import { belongs, place, placeOfDeletion } from "./projects.ts";
 import type { Report } from "./report.ts";
-import { appLabel, instanceOf } from "./tracking.ts";
+import { appLabel } from "./tracking.ts";
 
 // A watch shows when an object is gone; this is for the case that it does not.
 const LOOK_AGAIN_MS = 2_000;

@@ -3,6 +3,7 @@ import { KUBE } from "../../kube/errors.ts";
 import { aggregateHealth, type Health, type HealthStatus } from "../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
+import { instanceOf } from "../project/instance.ts";
 import { type Application, META, type ResourceStatus } from "./application.ts";
 import { otherOwner } from "./apply.ts";
 import { covered, dryRun } from "./compare.ts";
@@ -15,7 +16,7 @@ import { csv, hookOf } from "./order.ts";
 import { belongs } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
-import { appLabel, instanceOf } from "./tracking.ts";
+import { appLabel } from "./tracking.ts";
 
 export interface Observed {
   status: "Synced" | "OutOfSync" | "Unknown";

@@ -1,10 +1,11 @@
 import { gvkOf, type KubeObject } from "../../kube/object.ts";
 import { type Resource, resourcePath } from "../../kube/path.ts";
+import { instanceOf } from "../project/instance.ts";
 import { countsAsOrphan, type Project } from "../project/project.ts";
 import type { Application } from "./application.ts";
 import type { Destination } from "./destination.ts";
 import { heldOf } from "./projects.ts";
-import { instanceOf, ownerOf } from "./tracking.ts";
+import { ownerOf } from "./tracking.ts";
 
 // Names and labels only, a page a kind: more than that in one namespace is counted as that many.
 const ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";

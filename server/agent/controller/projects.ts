@@ -5,6 +5,7 @@ import { gvkOf, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import type { Labels } from "../../kube/selector.ts";
 import { inherit } from "../project/global.ts";
+import { instanceOf } from "../project/instance.ts";
 import { listsNamespace } from "../project/namespaces.ts";
 import {
   accountFor,
@@ -18,7 +19,7 @@ import {
 import { type Application, sourcesOf } from "./application.ts";
 import type { Destination, Destinations } from "./destination.ts";
 import type { GlobalProject } from "./settings.ts";
-import { instanceOf, ownerOf } from "./tracking.ts";
+import { ownerOf } from "./tracking.ts";
 
 interface Known {
   text: string;

@@ -1,6 +1,7 @@
 import { digest } from "../../base/canonical.ts";
 import type { Failure, Outcome } from "../../base/outcome.ts";
 import { done } from "../../base/outcome.ts";
+import { instanceOf } from "../project/instance.ts";
 import type { Freshness } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
 import { type Application, deployedOf, hasSeveral, META, type SourceHydrator, sourcesOf } from "./application.ts";
@@ -18,7 +19,6 @@ import { NAMESPACE_REFUSED, place, projectOf } from "./projects.ts";
 import { render, toTargets } from "./render.ts";
 import type { Report } from "./report.ts";
 import { advance } from "./sync.ts";
-import { instanceOf } from "./tracking.ts";
 import { validate } from "./validate.ts";
 import { heldBack } from "./windows.ts";
 

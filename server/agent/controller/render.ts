@@ -1,6 +1,7 @@
 import { type Outcome, stop } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { gvkOf } from "../../kube/object.ts";
+import { instanceOf } from "../project/instance.ts";
 import { permitsSource } from "../project/permits.ts";
 import type { Freshness, Keyring, Rendered, RenderRequest, RepoAccess, Source } from "../repo/types.ts";
 import { type Application, META } from "./application.ts";
@@ -11,7 +12,6 @@ import { looksUp, renderReading, versionsOf } from "./lookup.ts";
 import { type Normalised, normalise } from "./normalise.ts";
 import { projectOf } from "./projects.ts";
 import type { Repositories } from "./repositories.ts";
-import { instanceOf } from "./tracking.ts";
 
 /** What is known of the content already: the caller's key, and the commits that a look a moment ago has found. */
 export interface Known {

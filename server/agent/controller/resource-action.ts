@@ -5,12 +5,12 @@ import { KUBE } from "../../kube/errors.ts";
 import { Lua } from "../../kube/lua/lua.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
+import { instanceOf } from "../project/instance.ts";
 import { type Application, META } from "./application.ts";
 import type { Deps } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { findPart, type Part, type ResourceKey } from "./part.ts";
 import { place } from "./projects.ts";
-import { instanceOf } from "./tracking.ts";
 
 /** What is asked for in the annotation `outpost.dev/resource-action`. */
 export interface ActionRequest {

@@ -2,9 +2,9 @@ import { done, type Outcome } from "../../base/outcome.ts";
 import { same } from "../../base/same.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { RESOURCES } from "../../kube/path.ts";
+import { instanceOf, placeOfInstance } from "../project/instance.ts";
 import type { Application } from "./application.ts";
 import { sane } from "./sane.ts";
-import { instanceOf, placeOfInstance } from "./tracking.ts";
 
 /** The Applications, by what they are called (`instanceOf`), as last seen or written, so that nobody reacts to what this program wrote itself. */
 export class Store {

@@ -1,3 +1,4 @@
+import { instanceOf } from "../project/instance.ts";
 import type { RenderRequest, RepoAccess } from "../repo/types.ts";
 import { type Application, sourcesOf } from "./application.ts";
 import type { Deps } from "./deps.ts";
@@ -6,7 +7,6 @@ import { looksUp } from "./lookup.ts";
 import { place, projectOf } from "./projects.ts";
 import { sourceDigest } from "./reconcile.ts";
 import { requestFor } from "./render.ts";
-import { instanceOf } from "./tracking.ts";
 
 /** What a look at a repository means for each application that reads it, by name. */
 export interface Findings {

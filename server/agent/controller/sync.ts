@@ -3,6 +3,7 @@ import { KUBE } from "../../kube/errors.ts";
 import type { HealthStatus } from "../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
+import { instanceOf } from "../project/instance.ts";
 import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "./application.ts";
 import { applyTarget, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
 import type { Verdicts } from "./compare.ts";
@@ -14,7 +15,7 @@ import { inParallel } from "./parallel.ts";
 import { KIND_UNSEEN } from "./policy.ts";
 import { belongs } from "./projects.ts";
 import { broughtKinds, groupTasks, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
-import { appLabel, instanceOf, ownerOf } from "./tracking.ts";
+import { appLabel, ownerOf } from "./tracking.ts";
 
 export interface SyncInput {
   app: Application;

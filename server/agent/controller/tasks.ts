@@ -1,9 +1,10 @@
 import { gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
+import { instanceOf } from "../project/instance.ts";
 import { type Application, META, type OperationState, revisionsOf } from "./application.ts";
 import type { Target } from "./normalise.ts";
 import { compareTasks, hookName, hookOf, type Phase, syncOption, waveOf } from "./order.ts";
-import { instanceOf, trackingId } from "./tracking.ts";
+import { trackingId } from "./tracking.ts";
 
 /** One thing a sync does: bring an object into the cluster, or take one out of it. */
 export interface Task {

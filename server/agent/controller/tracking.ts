@@ -2,19 +2,6 @@ import { createHash } from "node:crypto";
 import { gvkOf, type KubeObject } from "../../kube/object.ts";
 import { META } from "./application.ts";
 
-/**
- * What an application is called among all: by its name, and outside the agent's own namespace `namespace_name`, which no name can be, because
- * none has a `_`.
- */
-export const instanceOf = ({ metadata: { name, namespace } }: { metadata: { name: string; namespace?: string } }, own: string): string =>
-  namespace === undefined || namespace === own ? name : `${namespace}_${name}`;
-
-/** Where an application is that is called so. */
-export function placeOfInstance(instance: string, own: string): { namespace: string; name: string } {
-  const at = instance.indexOf("_");
-  return at < 0 ? { namespace: own, name: instance } : { namespace: instance.slice(0, at), name: instance.slice(at + 1) };
-}
-
 /** The label's value for an application: its name, or a shortened one with a digest (labels end at 63 characters). */
 export function appLabel(app: string): string {
   return app.length <= 63 ? app : `${app.slice(0, 50)}-${createHash("sha256").update(app).digest("hex").slice(0, 12)}`;

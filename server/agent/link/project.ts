@@ -1,6 +1,7 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateAppProjectSpec } from "../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
 import type { Context } from "./context.ts";
@@ -29,12 +30,20 @@ export async function removeAppProject(ctx: Context, object: WorkerObject): Prom
   const { name } = found.value.metadata;
   const applications = await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
   if (applications.kind !== "done") return applications;
-  const users = applications.value.items.filter((app) => app.spec?.project === name).map((app) => app.metadata.name);
+  const under = (app: KubeObject) => app.spec?.project === name;
+  const users = applications.value.items.filter(under).map((app) => app.metadata.name);
+  if (found.value.spec?.sourceNamespaces?.length) {
+    // Elsewhere only those count that our controller works on; without the right to look there, nothing is known of them.
+    const all = await ctx.client.list(RESOURCES.application);
+    const ours = (app: KubeObject) => app.metadata.namespace !== ctx.namespace && app.status?.controllerNamespace === ctx.namespace;
+    const others = all.kind === "done" ? all.value.items.filter((app) => under(app) && ours(app)) : [];
+    users.push(...others.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+  }
   if (users.length) {
     const shown = users.slice(0, NAMED).join(", ");
     return stop(
       "InUse",
-      `AppProject ${name} still has applications in namespace ${ctx.namespace}: ${shown}${users.length > NAMED ? ` and ${users.length - NAMED} more` : ""}; delete them or move them to another project`,
+      `AppProject ${name} still has applications: ${shown}${users.length > NAMED ? ` and ${users.length - NAMED} more` : ""}; delete them or move them to another project`,
     );
   }
   return deleteOwn(ctx, RESOURCES.appProject, found.value);

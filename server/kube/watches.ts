@@ -1,10 +1,19 @@
-import type { Failure } from "../../base/outcome.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { KubeObject } from "../../kube/object.ts";
-import type { Resource } from "../../kube/path.ts";
-import { watch } from "../../kube/watch.ts";
-import type { Log } from "./deps.ts";
-import type { Scope } from "./places.ts";
+import type { Failure } from "../base/outcome.ts";
+import type { KubeClient } from "./client.ts";
+import type { KubeObject } from "./object.ts";
+import type { Resource } from "./path.ts";
+import { watch } from "./watch.ts";
+
+/** What is watched; without a namespace the whole cluster. */
+export interface WatchScope {
+  namespace?: string;
+  fieldSelector?: string;
+  signal?: AbortSignal;
+}
+
+interface Log {
+  warn(fields: object, message: string): void;
+}
 
 export interface Seen {
   replace(items: KubeObject[]): void;
@@ -17,11 +26,11 @@ export interface Seen {
 export class Watches {
   readonly #client: KubeClient;
   readonly #namespace: string;
-  readonly #log: Pick<Log, "warn">;
+  readonly #log: Log;
   readonly #signal: AbortSignal;
   readonly #running: Promise<void>[] = [];
 
-  constructor(client: KubeClient, namespace: string, log: Pick<Log, "warn">, signal: AbortSignal) {
+  constructor(client: KubeClient, namespace: string, log: Log, signal: AbortSignal) {
     this.#client = client;
     this.#namespace = namespace;
     this.#log = log;
@@ -33,7 +42,7 @@ export class Watches {
     resource: Resource,
     labelSelector: string | undefined,
     on: Seen,
-    { namespace, fieldSelector, signal = this.#signal }: Partial<Scope> = { namespace: this.#namespace },
+    { namespace, fieldSelector, signal = this.#signal }: WatchScope = { namespace: this.#namespace },
   ): Promise<void> {
     return new Promise((resolve) => {
       const running = watch({

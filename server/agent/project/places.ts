@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../kube/object.ts";
-import { areNames, listsNamespace } from "../project/namespaces.ts";
+import { instanceOf } from "./instance.ts";
+import { areNames, listsNamespace } from "./namespaces.ts";
 
 /** One watch of Applications: of a namespace, or of all but our own. */
 export interface Scope {
@@ -9,6 +9,20 @@ export interface Scope {
   signal: AbortSignal;
   /** Its applications are nobody's business any more. */
   end(): void;
+}
+
+interface Placed {
+  metadata: { name: string; namespace?: string };
+}
+
+/** Where what is seen is kept, by what it is called among all. */
+export interface Kept<T> {
+  all(): Iterable<Placed>;
+  seen(object: T): void;
+  gone(name: string): void;
+  /** After a list, and after each change. */
+  listed?(): void;
+  changed?(type: string, object: T): void;
 }
 
 type Open = (scope: Scope) => Promise<void>;
@@ -47,11 +61,39 @@ export class Places {
     await Promise.all([...wanted].filter((id) => !this.#open.has(id)).map((id) => this.#begin(id, open)));
   }
 
+  /** Whether a namespace is our own or one of those that are configured. */
+  has(namespace = this.#own): boolean {
+    return namespace === this.#own || listsNamespace(this.#patterns, namespace);
+  }
+
   /** Whether an object is one of those that a watch is there for. */
-  covers({ namespace, own }: Scope, { metadata }: KubeObject): boolean {
+  covers({ namespace, own }: Scope, { metadata }: Placed): boolean {
     const at = metadata.namespace ?? this.#own;
     if (namespace !== undefined) return at === namespace;
     return !own && at !== this.#own && listsNamespace(this.#patterns, at);
+  }
+
+  /** What a scope's watch shows, as it is kept: of what is known, all that a list does not have is gone. */
+  keeping<T extends Placed>(scope: Scope, kept: Kept<T>) {
+    const nameOf = (object: Placed) => instanceOf(object, this.#own);
+    const keep = (names: ReadonlySet<string>) => {
+      for (const one of [...kept.all()]) if (this.covers(scope, one) && !names.has(nameOf(one))) kept.gone(nameOf(one));
+      kept.listed?.();
+    };
+    scope.end = () => keep(new Set());
+    return {
+      replace: (items: T[]) => {
+        const mine = items.filter((item) => this.covers(scope, item));
+        for (const item of mine) kept.seen(item);
+        keep(new Set(mine.map(nameOf)));
+      },
+      change: (type: string, object: T) => {
+        if (!this.covers(scope, object)) return;
+        if (type === "DELETED") kept.gone(nameOf(object));
+        else kept.seen(object);
+        kept.changed?.(type, object);
+      },
+    };
   }
 
   #begin(id: string, open: Open): Promise<void> {
