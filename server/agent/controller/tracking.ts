@@ -9,7 +9,8 @@ export function appLabel(app: string): string {
 
 /** `app:group/Kind:namespace/name`; cluster-scoped objects carry the application's destination namespace. */
 export function trackingId(app: string, object: KubeObject, destinationNamespace: string): string {
-  const { namespace, name } = object.metadata;
+  // What has no name yet is marked all the same when it is only shown.
+  const { namespace, name = "" } = object.metadata;
   return `${app}:${gvkOf(object).group}/${object.kind}:${namespace || destinationNamespace}/${name}`;
 }
 
