@@ -171,7 +171,7 @@ test("what does not become ready fails with what the cluster says of it, and ato
     plainHttp: false,
     dependencyUpdate: false,
   };
-  const ran = await upgrade("late", { chart: broken }, 15);
+  const ran = await upgrade("late", { chart: broken }, 20);
   expect(end(ran)).toEqual([
     "failed",
     "NotReady",
@@ -180,7 +180,7 @@ test("what does not become ready fails with what the cluster says of it, and ato
   expect(ran.outputs).toMatchObject({ revision: 1, status: "failed" });
   expect(ran.log).toContainEqual(expect.stringMatching(/^waiting for Deployment never: /));
   await uninstall("late");
-  const atomic = await upgrade("atomic", { chart: broken, atomic: true }, 12);
+  const atomic = await upgrade("atomic", { chart: broken, atomic: true }, 20);
   expect(end(atomic)).toEqual(["failed", "NotReady", expect.stringMatching(/\(it was rolled back\)/)]);
   expect(await greeting("atomic")).toBeUndefined();
 });
