@@ -17,6 +17,9 @@ import { Shard } from "./shard.ts";
  *                             application.namespaces of argocd-cmd-params-cm says)
  *   OUTPOST_APPLICATIONSET_NAMESPACES  the same for ApplicationSets (applicationsetcontroller.namespaces)
  *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
+ *   OUTPOST_EXEC_COMMANDS     credential plugins that clusters may name, as they name them, with commas between (default none; also for the link)
+ *   OUTPOST_EXEC_VARIABLES    variables that these may be given (default some of AWS's and Azure's that say who signs in)
+ *   OUTPOST_CLOUD_ORIGINS     servers besides EKS's own to which the identity in AWS may be shown
  *   OUTPOST_WORKERS           applications looked at at once (default 32)
  *   OUTPOST_SCM_PROVIDERS     the only addresses that application sets may ask for repositories and pull requests, with commas between
  *   OUTPOST_SHARDS            controllers that share the applications (default 1); OUTPOST_SHARD is this one's number from 0 (default: the

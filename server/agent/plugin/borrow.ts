@@ -1,7 +1,8 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:http2";
 import { connect as dial } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { again, done, type Outcome } from "../../base/outcome.ts";
 import { ASK_PASS, decodeCredentials, encodeNonce, frame, unframe, type Variable } from "../repo/plugin-wire.ts";
 import type { PluginConfig } from "./config.ts";
@@ -43,7 +44,9 @@ export async function borrow(
   if (!provideGitCreds || !nonce || !socket || !URL.canParse(url)) return done({ env, end: async () => {} });
   let given: { username: string; password: string };
   try {
-    given = await ask(socket, nonce);
+    // The folder of the sockets may be mounted elsewhere in the repo server.
+    const here = join(process.env.OUTPOST_PLUGIN_SOCKETS || "/home/argocd/cmp-server/plugins", basename(socket));
+    given = await ask(existsSync(here) ? here : socket, nonce);
   } catch (error) {
     return again(
       "PluginFailed",

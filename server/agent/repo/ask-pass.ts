@@ -33,7 +33,8 @@ export class AskPass {
       ARGOCD_BINARY_NAME: "argocd-git-ask-pass",
       GIT_TERMINAL_PROMPT: "0",
       [ASK_PASS.nonce]: nonce,
-      [ASK_PASS.socket]: this.#path,
+      // As sidecars see it, whose folder may be another.
+      [ASK_PASS.socket]: process.env.OUTPOST_ASK_PASS_SOCKET || this.#path,
     }).map(([name, value]) => ({ name, value }));
     return { env, end: () => void this.#lent.delete(nonce) };
   }

@@ -20,6 +20,8 @@ import { RepoService } from "./service.ts";
  *   OUTPOST_PARALLEL          Helm and Kustomize processes at once (default 4)
  *   OUTPOST_RENDER_MEMORY_MIB what one of them may take (default 200)
  *   OUTPOST_PLUGINS           folder with the sockets of plugins' sidecars; without it there are none
+ *   OUTPOST_ASK_PASS_SOCKET   where sidecars made for Argo CD find the socket that lends Git credentials (default where it is here)
+ *   OUTPOST_CLOUD_ORIGINS     origins, with commas between them, that count as a cloud's own: keys and identities may go there
  *   OUTPOST_PLUGIN_NAMES      those that must be there before anything is rendered that may be theirs, with commas between
  *   OUTPOST_HEALTH_LISTEN     probes and metrics (default 0.0.0.0:8084 in a Pod, else none)
  */
