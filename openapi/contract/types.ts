@@ -382,6 +382,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/applications/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What Kubernetes tells of its objects and of itself, the newest first */
+        get: operations["getApplicationEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/applications/{id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What its Pods write: all of them, or those of one object. Nothing is taken out of it, so it needs more than the right to look */
+        get: operations["getApplicationLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/applications/{id}/revision": {
         parameters: {
             query?: never;
@@ -2105,6 +2139,8 @@ export interface components {
             };
             /** @description What may be done to it. */
             actions: components["schemas"]["ResourceAction"][];
+            /** @description It belongs to no application; it may be looked at and nothing else. */
+            orphan?: boolean;
         };
         ResourceAction: {
             name: string;
@@ -2121,6 +2157,53 @@ export interface components {
             parameters?: {
                 [key: string]: string;
             };
+        };
+        ApplicationEvents: {
+            /** @description The newest first. */
+            items: components["schemas"]["ApplicationEvent"][];
+            /** @description There are more than are shown. */
+            truncated?: boolean;
+        };
+        ApplicationEvent: {
+            group?: string;
+            version?: string;
+            /** @description Of the object that it is about. */
+            kind: string;
+            namespace?: string;
+            name: string;
+            /** @description `Normal` or `Warning`. */
+            type?: string;
+            reason: string;
+            message: string;
+            /** @description How often it was seen. */
+            count?: number;
+            /** @description Who says so. */
+            source?: string;
+            firstAt?: components["schemas"]["Timestamp"];
+            /** @description When it was seen last. */
+            at?: components["schemas"]["Timestamp"];
+        };
+        ApplicationLogOpen: {
+            streams: components["schemas"]["ApplicationLogStream"][];
+        };
+        ApplicationLogStream: {
+            namespace: string;
+            pod: string;
+            container: string;
+        };
+        ApplicationLogLine: {
+            namespace?: string;
+            pod: string;
+            container: string;
+            /** @description When it was written, as the node says. */
+            at?: string;
+            text: string;
+        };
+        /** @description One server-sent event: `open` with an ApplicationLogOpen, then `line` with an ApplicationLogLine each, `note` with `{text}` of what a person should know, and `end` with `{}`, or `{reason, message}` where it was not the end of the logs. */
+        ApplicationLogEvent: {
+            /** @enum {string} */
+            event: "open" | "line" | "note" | "end";
+            data?: string;
         };
         RevisionInfo: {
             revision: string;
@@ -4035,7 +4118,7 @@ export interface components {
         WorkerTask: {
             worker: string;
             task: string;
-            /** @description A TaskKind, or for agents: repository.refs, repository.charts, repository.test, repository.changed, cluster.test, application.manifests, application.diff, application.tree, application.resource, application.action, application.revision, applicationset.generate. */
+            /** @description A TaskKind, or for agents: repository.refs, repository.charts, repository.test, repository.changed, cluster.test, application.manifests, application.diff, application.tree, application.resource, application.action, application.revision, application.events, application.logs, applicationset.generate. */
             kind: string;
             params: {
                 [key: string]: unknown;
@@ -5153,6 +5236,79 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LiveResource"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getApplicationEvents: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: number;
+                group?: string;
+                version?: string;
+                kind?: string;
+                namespace?: string;
+                name?: string;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationEvents"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getApplicationLogs: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                group?: string;
+                version?: string;
+                kind?: string;
+                namespace?: string;
+                name?: string;
+                container?: string;
+                tail?: number;
+                since?: components["schemas"]["Duration"];
+                previous?: boolean;
+                follow?: boolean;
+                timeoutSeconds?: number;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["ApplicationLogEvent"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -58,7 +58,7 @@ function codesTable(): string {
 /** Stand-alone validators for what does not pass through the API's own validation: signed bodies, task parameters, what workers report, files of the command line. */
 async function writeValidators(): Promise<void> {
   const names = Object.keys(doc.components.schemas).filter((n) =>
-    /^(WorkerObject|WorkerTask|TaskParams.*|.*Spec|.*Status|Refs|Charts|Manifests|Diff|Connection|ResourceTree|LiveResource|RevisionInfo|GeneratedApplications)$/.test(
+    /^(WorkerObject|WorkerTask|TaskParams.*|.*Spec|.*Status|Refs|Charts|Manifests|Diff|Connection|ResourceTree|LiveResource|RevisionInfo|GeneratedApplications|ApplicationEvents|ApplicationLogOpen|ApplicationLogLine)$/.test(
       n,
     ),
   );

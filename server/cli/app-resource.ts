@@ -28,6 +28,7 @@ export function resourceVerbs(app: Command, io: Io): void {
         else if (s.format === "json" || s.format === "yaml") showAs(s, got, () => "");
         else {
           s.io.out.write(printable(stringify(got.live, { lineWidth: 0 })));
+          if (got.orphan) say(s, s.e.yellow("an orphan: it belongs to no application"));
           say(s, s.e.dim(got.actions.length ? `actions: ${got.actions.map(described).join(", ")}` : "no actions"));
         }
       }),

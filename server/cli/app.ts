@@ -4,6 +4,7 @@ import type { Schemas } from "../../openapi/client.ts";
 import type { Colours } from "../base/colour.ts";
 import { printable } from "../base/colour.ts";
 import { hunks, lineDiff } from "../base/line-diff.ts";
+import { logVerbs } from "./app-logs.ts";
 import { operationVerbs } from "./app-operation.ts";
 import { parseResource, resourceVerbs } from "./app-resource.ts";
 import { revisionVerb } from "./app-revision.ts";
@@ -104,6 +105,7 @@ export function appVerbs(app: Command, io: Io): void {
   resourceVerbs(app, io);
   operationVerbs(app, io);
   revisionVerb(app, io);
+  logVerbs(app, io);
 }
 
 async function sync(s: Session, id: string, flags: SyncFlags): Promise<void> {

@@ -42,6 +42,9 @@ function service({ operation, url }: Seen) {
     };
   if (operation === "whoAmI") return { body: { account: "default", id: "me", role: "admin" } };
   if (operation === "getAgent") return { body: { ...object, status: { sealKey: { id: "k", publicKey: keys.publicKey } } } };
+  if (operation === "getApplicationEvents") return { body: { items: [] } };
+  if (operation === "getApplicationLogs")
+    return { type: "text/event-stream", body: 'event: open\ndata: {"streams":[]}\n\nevent: end\ndata: {}\n\n' };
   if (operation === "getApplicationTree") return { body: { nodes: [] } };
   if (operation === "getApplicationResource" || operation === "runApplicationAction") return { body: { live: {}, actions: [] } };
   if (operation === "getApplicationRevision") return { body: { revision: "r" } };
@@ -93,6 +96,8 @@ Object.assign(lines, {
   getApplicationResource: ["app", "resource", "a", "apps/Deployment/web/web"],
   runApplicationAction: ["app", "action", "a", "apps/Deployment/web/web", "restart"],
   getApplicationRevision: ["app", "revision", "a", "main", "--source", "1"],
+  getApplicationEvents: ["app", "events", "a", "--kind", "Pod", "--name", "web"],
+  getApplicationLogs: ["app", "logs", "a", "--kind", "Pod", "--name", "web", "--follow", "--tail", "5", "--since", "10m"],
   getRepositoryCharts: ["repo", "charts", "a"],
   generateApplicationSet: ["appset", "generate", "a"],
   getWebhookSecret: ["webhook", "secret", "a"],

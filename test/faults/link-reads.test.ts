@@ -206,7 +206,6 @@ test("one object is shown with what may be done to it, when it is the applicatio
   expect(JSON.stringify(hidden)).not.toContain(Buffer.from(CANARY).toString("base64").slice(0, 12));
   // What is not there and what is none of its business look the same.
   for (const one of [
-    { kind: "ConfigMap", name: "left", namespace: "shop" },
     { kind: "ConfigMap", name: "kube-root-ca.crt", namespace: "kube-system" },
     { kind: "Secret", name: "nothing", namespace: "kube-system" },
   ])
@@ -215,6 +214,38 @@ test("one object is shown with what may be done to it, when it is the applicatio
       detail: `${one.kind} ${one.name} is no part of application shop`,
     });
 }, 60_000);
+
+test("an orphan of the application's namespace is shown and nothing can be done to it, where the project looks for orphans", async () => {
+  const read = (name: string, kind = "ConfigMap", namespace = "shop") =>
+    api().GET("/v1/applications/{id}/resource", { params: { ...params, query: { kind, name, namespace } } });
+  must(
+    await w.kube.create(RESOURCES.secret, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "nobodys", namespace: "shop" },
+      stringData: { password: CANARY },
+    }),
+  );
+  const found = ok(await read("left"));
+  expect(found).toMatchObject({ live: { kind: "ConfigMap", metadata: { name: "left" } }, actions: [], orphan: true });
+  const hidden = ok(await read("nobodys", "Secret"));
+  expect(hidden).toMatchObject({ live: { data: { password: expect.stringMatching(/^sha256:/) } }, orphan: true });
+  expect(JSON.stringify(hidden)).not.toContain(CANARY);
+  // What the project does not look for is nobody's to open: what the cluster makes itself, another namespace, an ignored one.
+  for (const [name, kind, namespace] of [["kube-root-ca.crt"], ["default", "ServiceAccount"], ["left", "ConfigMap", "default"]] as const)
+    expect((await read(name, kind, namespace)).error).toMatchObject({ detail: expect.stringContaining("is no part of application shop") });
+  // Where the project has an account, only what that account may read.
+  const accounts = [{ server: "*", namespace: "*", defaultServiceAccount: "looker" }];
+  must(await project({ orphanedResources: { warn: false, ignore: [{ kind: "Secret" }] }, destinationServiceAccounts: accounts }));
+  await until("what is ignored", async () => (await read("nobodys", "Secret")).error);
+  expect((await read("left")).error).toMatchObject({ detail: "ConfigMap left is no part of application shop" });
+  const account = { kind: "ServiceAccount", name: "looker", namespace: "shop" };
+  await grant(w.kube, "shop", "looker", account, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }]);
+  await until("the account's own rights", async () => (await read("left")).response.ok);
+  must(await project({}));
+  await until("what nobody looks for", async () => (await read("left")).error);
+  must(await project({ orphanedResources: { warn: false } }));
+}, 120_000);
 
 test("an action is done by the controller, once, and only to what is the application's", async () => {
   const before = (await live(DEPLOYMENT, "web"))!;

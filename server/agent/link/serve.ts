@@ -22,6 +22,7 @@ import { Observer } from "./observe.ts";
 import { putAppProject, removeAppProject } from "./project.ts";
 import { putRepository, putRepositoryCredential, removeRepository, removeSecret } from "./repository.ts";
 import { putApplicationSet, removeApplicationSet } from "./set.ts";
+import { LogTasks } from "./tasks/logs.ts";
 import { runRead } from "./tasks/run.ts";
 import { putCertificate, putGnupgKey, removeCertificate, removeGnupgKey } from "./trust.ts";
 
@@ -64,6 +65,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   // Whose objects these are is known with the first session; nothing arrives before that.
   const ctx: Context = { client, namespace, account: "", sealSeed: new Secret(""), log };
   const leases = new Leases();
+  const logs = new LogTasks();
   const inbox = new Inbox({
     handle: (object) => HANDLERS[object.collection][object.op](ctx, object),
     report: ({ collection, key, uid }, part) => {
@@ -84,7 +86,10 @@ export async function serve(options: ServeOptions): Promise<void> {
     clusterVersion: cluster.version,
     leases,
     heartbeatThread: false,
-    lost: (gone, why) => log.warn({ tasks: gone.map((lease) => lease.task) }, why),
+    lost: (gone, why) => {
+      logs.lost(gone);
+      log.warn({ tasks: gone.map((lease) => lease.task) }, why);
+    },
     ...(options.waitSeconds ? { waitSeconds: options.waitSeconds } : {}),
     log,
     signal,
@@ -100,14 +105,18 @@ export async function serve(options: ServeOptions): Promise<void> {
       known: async () => (await observer?.known()) ?? [],
       resync: () => observer?.resync(),
       object: (object) => inbox.put(object),
-      free: () => Math.max(0, QUESTIONS - leases.size),
+      // Who reads logs for an hour keeps nobody from asking.
+      free: () => Math.max(0, QUESTIONS - (leases.size - logs.size)),
       task: (task) => {
         if (!leases.take(task)) return false;
-        void runRead({ ctx, repo, lookup: options.lookup, providers }, task, link.session, leases, signal);
+        const tc = { ctx, repo, lookup: options.lookup, providers };
+        if (task.kind === "application.logs") void logs.run(tc, task, link.session, leases, signal);
+        else void runRead(tc, task, link.session, leases, signal);
         return true;
       },
       // A question has no process to end: it is only no longer waited for.
       cancel: (task) => {
+        if (logs.cancel(task)) return;
         const lease = leases.list().find((held) => held.task === task);
         if (!lease) return;
         leases.drop(lease);

@@ -48,6 +48,14 @@ const WAITS = new Set([
   "putTaskArtifact",
   "getApplicationDiff",
   "getApplicationManifests",
+  "getApplicationTree",
+  "getApplicationResource",
+  "getApplicationRevision",
+  "getApplicationEvents",
+  "getApplicationLogs",
+  "runApplicationAction",
+  "generateApplicationSet",
+  "getRepositoryCharts",
   "getRepositoryRefs",
   "testRepository",
   "testCluster",
@@ -74,7 +82,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     res.setHeader("X-Content-Type-Options", "nosniff");
     res.on("finish", () => record(s, req, state(res), res.statusCode));
     // Node leaves the body of an answer to HEAD away by itself. An endless answer without a body makes no sense.
-    if (req.method === "HEAD" && !/^\/v1\/(tasks\/)?watch\b/.test(req.originalUrl)) req.method = "GET";
+    if (req.method === "HEAD" && !/^\/v1\/((tasks\/)?watch\b|applications\/[^/]*\/logs\b)/.test(req.originalUrl)) req.method = "GET";
     if (req.headers.host === undefined) throw new Problem("invalid_request", "The request has no Host header.");
     if (req.method === "GET" && /^\/(\?|$)/.test(req.originalUrl)) return sendPage(res, originOf(req));
     const route = findRoute(req.method, req.originalUrl);

@@ -10,8 +10,10 @@ import {
 } from "./agents/tokens.ts";
 import { createApiKey, deleteApiKey, listApiKeys } from "./apikeys.ts";
 import { refreshApplication, rollbackApplication, syncApplication, terminateApplication } from "./applications/actions.ts";
+import { getApplicationLogs } from "./applications/logs.ts";
 import {
   getApplicationDiff,
+  getApplicationEvents,
   getApplicationHistory,
   getApplicationManifests,
   getApplicationResource,
@@ -136,6 +138,8 @@ export function handlers(s: Services): Handlers {
     getApplicationResource: getApplicationResource(s),
     runApplicationAction: runApplicationAction(s),
     getApplicationRevision: getApplicationRevision(s),
+    getApplicationEvents: getApplicationEvents(s),
+    getApplicationLogs: getApplicationLogs(s),
     generateApplicationSet: generateApplicationSet(s),
     getRepositoryCharts: getRepositoryCharts(s),
     getRepositoryRefs: getRepositoryRefs(s),

@@ -23,7 +23,7 @@ export class EventStream {
     return this.#gone;
   }
 
-  event(id: number | undefined, event: "put" | "delete" | "bookmark", data: object = {}): Promise<void> {
+  event(id: number | undefined, event: "put" | "delete" | "bookmark" | "open" | "line" | "note" | "end", data: object = {}): Promise<void> {
     return this.#write(`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 

@@ -7,7 +7,7 @@ import { type TaskRow, tryFindTask, tryLockTask } from "./rows.ts";
 import { settle } from "./settle.ts";
 
 /** People wait for the answer of a read task; proxies give up after 30 s. */
-const ASK_MS = 20_000;
+export const ASK_MS = 20_000;
 
 /** Something an agent is asked and answers at once; it changes nothing, so it may be tried twice, unless it says `once`. */
 export interface Question {
@@ -22,19 +22,25 @@ export interface Question {
     | "application.resource"
     | "application.action"
     | "application.revision"
+    | "application.events"
     | "applicationset.generate";
   params: Record<string, unknown>;
   once?: boolean;
 }
 
-/** Asks an agent and waits for its result. */
-export async function askAgent(db: Database, agent: Stored, question: Question, signal: AbortSignal, waitMs = ASK_MS): Promise<TaskRow> {
+/** Whether there is anybody to ask. */
+export function checkConnected(agent: Stored): void {
   if (!agent.status.enrolledAt) throw new Problem("agent_not_enrolled", `Agent \`${agent.id}\` has not enrolled yet. Install it first.`);
   if (!agent.status.connected)
     throw new Problem(
       "agent_disconnected",
       `Agent \`${agent.id}\` is not connected${agent.status.lastSeenAt ? `; it was last seen at ${agent.status.lastSeenAt}` : ""}. Look at its log.`,
     );
+}
+
+/** Asks an agent and waits for its result. */
+export async function askAgent(db: Database, agent: Stored, question: Question, signal: AbortSignal, waitMs = ASK_MS): Promise<TaskRow> {
+  checkConnected(agent);
   const { account, org, project } = agent;
   const { once, ...asked } = question;
   const task = await db.transaction((tx) =>
@@ -56,11 +62,14 @@ export async function askAgent(db: Database, agent: Stored, question: Question, 
     const left = await tryLockTask(tx, account, task.id);
     if (left) await settle(tx, left, { type: "cancel" });
   });
-  throw new Problem(
+  throw late(agent, waitMs);
+}
+
+export const late = (agent: Stored, waitMs: number): Problem =>
+  new Problem(
     "agent_timeout",
     `Agent \`${agent.id}\` did not answer within ${Math.round(waitMs / 1_000)} s. Try again; if it stays so, look at the agent's log.`,
   );
-}
 
 async function waitForEnd(db: Database, task: TaskRow, signal: AbortSignal, waitMs: number): Promise<TaskRow | undefined> {
   const ends = Date.now() + waitMs;

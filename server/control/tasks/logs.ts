@@ -2,7 +2,7 @@ import type { Schemas } from "../domain/nouns.ts";
 import { ENDED } from "../domain/tasks.ts";
 import type { SessionRow } from "../store/sessions.ts";
 import type { Sql, Tx } from "../store/sql.ts";
-import { lockHeld } from "./complete.ts";
+import { lockHeld, stale } from "./complete.ts";
 import type { TaskRow } from "./rows.ts";
 
 /** Text kept of one task. Beyond it lines are counted and dropped, and the log says so. */
@@ -16,6 +16,8 @@ type Chunk = Schemas["LogChunk"];
  */
 export async function appendLogs(tx: Tx, s: SessionRow, id: string, chunk: Chunk): Promise<number> {
   const task = await lockHeld(tx, s, id, chunk.fence);
+  // Whoever read them has left; of a delegate's task what it says at its end is still wanted.
+  if (task.agentUid && task.cancelRequested) throw stale();
   const have = task.logLast - task.logBase;
   const skip = have - (chunk.first - 1);
   if (skip < 0 || skip >= chunk.lines.length) return have;

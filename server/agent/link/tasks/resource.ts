@@ -3,31 +3,36 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { offers } from "../../../kube/actions/custom.ts";
 import { Lua } from "../../../kube/lua/lua.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import type { Application } from "../../controller/application.ts";
-import { findPart, type ResourceKey } from "../../controller/part.ts";
+import { findPart, NOT_PART, type ResourceKey } from "../../controller/part.ts";
 import { type Glance, withGlance } from "./glance.ts";
 import { masked } from "./mask.ts";
+import { findOrphan } from "./orphans.ts";
 import { objectOf, type Read } from "./task.ts";
 
 const MAX_TEXT = 2 * 1024 * 1024;
 
-/** One object of an application as it is in the cluster, and what may be done to it. */
+/** One object of an application as it is in the cluster, and what may be done to it; an orphan of its namespace may be looked at. */
 export const applicationResource: Read = async (tc, task) => {
   const key = resourceOf(task.params.resource);
   if (key.kind !== "done") return key;
   const app = await objectOf(tc, task, "applications");
   if (app.kind !== "done") return app;
-  return withGlance(tc, app.value as Application, (glance) => liveResource(glance, key.value));
+  return withGlance(tc, app.value as Application, async (glance) => {
+    const live = await liveResource(glance, key.value);
+    if (live.kind !== "stop" || live.reason !== NOT_PART) return live;
+    const orphan = await findOrphan(glance, key.value);
+    return orphan.kind === "done" ? shown(orphan.value, { actions: [], orphan: true }) : orphan;
+  });
 };
 
 export async function liveResource({ app, destination }: Glance, key: ResourceKey): Promise<Outcome<Schemas["LiveResource"]>> {
   const part = await findPart(app, destination, key);
   if (part.kind !== "done") return part;
   const { object, resource } = part.value;
-  const live = masked(object, randomBytes(16).toString("hex"));
-  if (JSON.stringify(live).length > MAX_TEXT) return stop("AnswerTooLarge", "the object has more than 2 MB");
   // What the project keeps from a sync it keeps from an action.
-  if (destination.refuse?.(object, resource)) return done({ live, actions: [] });
+  if (destination.refuse?.(object, resource)) return shown(object, { actions: [] });
   const lua = new Lua();
   try {
     const offered = await offers(object, destination.settings.custom, lua);
@@ -37,10 +42,16 @@ export async function liveResource({ app, destination }: Glance, key: ResourceKe
       ...(disabled ? { disabled } : {}),
       ...(parameters ? { parameters } : {}),
     }));
-    return done({ live, actions });
+    return shown(object, { actions });
   } finally {
     await lua.close();
   }
+}
+
+function shown(object: KubeObject, more: Omit<Schemas["LiveResource"], "live">): Outcome<Schemas["LiveResource"]> {
+  const live = masked(object, randomBytes(16).toString("hex"));
+  if (JSON.stringify(live).length > MAX_TEXT) return stop("AnswerTooLarge", "the object has more than 2 MB");
+  return done({ live, ...more });
 }
 
 export function resourceOf(given: unknown): Outcome<ResourceKey> {

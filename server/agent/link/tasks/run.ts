@@ -6,6 +6,7 @@ import type { Session } from "../../../link/session.ts";
 import { applicationAction } from "./action.ts";
 import { repositoryChanged } from "./changed.ts";
 import { applicationDiff } from "./diff.ts";
+import { applicationEvents } from "./events.ts";
 import { applicationSetGenerate } from "./generate.ts";
 import { applicationManifests } from "./manifests.ts";
 import { clusterTest, repositoryCharts, repositoryRefs, repositoryTest } from "./repository.ts";
@@ -27,6 +28,7 @@ export const READS: Record<string, Read> = {
   "application.resource": applicationResource,
   "application.action": applicationAction,
   "application.revision": applicationRevision,
+  "application.events": applicationEvents,
   "applicationset.generate": applicationSetGenerate,
 };
 

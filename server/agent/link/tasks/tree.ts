@@ -2,17 +2,18 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
-import { RESOURCES, type Resource, resourcePath } from "../../../kube/path.ts";
+import { type Resource, resourcePath } from "../../../kube/path.ts";
 import { type Application, META, type ResourceStatus } from "../../controller/application.ts";
 import { hookOf } from "../../controller/order.ts";
-import { newest, orphansOf } from "../../controller/orphans.ts";
+import { newest } from "../../controller/orphans.ts";
 import { belongs } from "../../controller/projects.ts";
 import { appLabel } from "../../controller/tracking.ts";
 import { defined } from "../spec.ts";
 import { type Glance, withGlance } from "./glance.ts";
 import { descendants, kindsBelow, type Node, nodeOf } from "./nodes.ts";
+import { orphansIn } from "./orphans.ts";
 import { inParallel } from "./parallel.ts";
-import { objectOf, type Read, type TaskContext } from "./task.ts";
+import { objectOf, type Read } from "./task.ts";
 
 /** A tree of more lines is not read by anybody; of more objects than that, one answer of the cluster would not be bounded. */
 const MAX_NODES = 2_000;
@@ -42,7 +43,7 @@ export const applicationTree: Read = async (tc, task) => {
     await judge.prepare([[...roots.value.values()].map(({ object }) => object), shown.map(({ object }) => object)]);
     const nodes = [...roots.value.values()].slice(0, MAX_NODES).map(({ object, row }) => rootNode(object, row, object && judge.of(object)));
     for (const { object, parents } of shown) nodes.push(nodeOf(object, judge.of(object), { parents }));
-    const orphans = await orphansIn(tc, glance);
+    const orphans = await orphansIn(glance);
     if (orphans.kind !== "done") return orphans;
     const truncated = gathering.truncated || nodes.length < roots.value.size + below.length || orphans.value.length > MAX_ORPHANS;
     return done(
@@ -77,7 +78,7 @@ function rootNode(object: KubeObject | undefined, row: ResourceStatus | undefine
 }
 
 /** Lists what may belong to one application, within bounds; what may not be seen is told by kind. */
-class Gathering {
+export class Gathering {
   readonly #glance: Glance;
   readonly unseen: NonNullable<Tree["unseen"]> = [];
   truncated = false;
@@ -202,13 +203,3 @@ const shapeOf = ({ group, version, kind, namespace, name }: ResourceStatus): Kub
   kind,
   metadata: { name, ...(namespace ? { namespace } : {}) },
 });
-
-/** What of the namespace belongs to no application, where the project looks for it. */
-async function orphansIn({ ctx }: TaskContext, { app, destination, project }: Glance): Promise<Outcome<Node[]>> {
-  if (!project.orphanedResources) return done([]);
-  const all = await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
-  if (all.kind !== "done") return all;
-  const names = new Set(all.value.items.map(({ metadata }) => metadata.name));
-  const found = await orphansOf(destination, project, app, (name) => names.has(name));
-  return done(found.map((object) => nodeOf(object, undefined)).sort((a, b) => (`${a.kind} ${a.name}` < `${b.kind} ${b.name}` ? -1 : 1)));
-}

@@ -1,5 +1,6 @@
 import {
   type Fault,
+  validateApplicationEvents,
   validateDiff,
   validateLiveResource,
   validateManifests,
@@ -39,6 +40,14 @@ export const getApplicationRevision =
   async (call) => {
     const { revision, source } = call.query;
     return { status: 200, body: await read(s, call, "application.revision", validateRevisionInfo, { revision, source }) };
+  };
+
+export const getApplicationEvents =
+  (s: Services): Handler<"getApplicationEvents"> =>
+  async (call) => {
+    const { limit, group, version, kind, namespace, name } = call.query;
+    const resource = { group, version, kind, namespace, name };
+    return { status: 200, body: await read(s, call, "application.events", validateApplicationEvents, { limit, resource }) };
   };
 
 export const getApplicationHistory =
