@@ -33,7 +33,7 @@ export class SetMetrics {
     gauge("argocd_appset_owned_applications", "Applications that belong to a set", [], (owned, set, base) => {
       let count = 0;
       for (const app of seen.applications())
-        if (setOf(app) === set.metadata.name && app.metadata.namespace === set.metadata.namespace) count++;
+        if (setOf(app) === set.metadata.name && (app.metadata.namespace ?? base.namespace) === base.namespace) count++;
       owned.set(base, count);
     });
     if (labels.length) {
