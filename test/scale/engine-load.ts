@@ -10,7 +10,8 @@ import { loadavg } from "node:os";
 import { RESOURCES } from "../../server/kube/path.ts";
 import { configMap, fourObjects, synced } from "../journeys/engine-world.ts";
 import { type Installation, installation, value } from "./installation.ts";
-import { create, line, live, measured, median, round, spent, tightLoop } from "./load.ts";
+import { create, line, live, type Measured, measured, median, round, spent, tightLoop } from "./load.ts";
+import { asked } from "./requests.ts";
 
 const APPS = Number(process.env.APPS ?? 500);
 const wanted = process.argv.slice(2);
@@ -47,7 +48,10 @@ async function many(i: Installation): Promise<void> {
       batch.map((name) => `loop-${name}`),
     ),
   );
-  const ours = await measured(i, () => create(i, batch, "many"));
+  let ours!: Measured;
+  const requests = await asked(i.client, APPS, async () => {
+    ours = await measured(i, () => create(i, batch, "many"));
+  });
   const cpu = `${spent(ours)} against ${round(loop.api)} s`;
   line(
     `${APPS} applications × 4 objects, rate against the loop`,
@@ -57,6 +61,7 @@ async function many(i: Installation): Promise<void> {
     `${round(ours.s)} s, loop ${round(loop.s)} s; ${cpu}`,
     true,
   );
+  console.log(`requests of each application, with the one that makes it: ${requests}`);
   line(`CPU of ours for each of ${APPS} applications`, ours.ours / APPS, 0.06, "s");
   memory(i, APPS + 153, (APPS + 153) * 4);
   if (want("idle")) await idle(i, APPS + 153);
