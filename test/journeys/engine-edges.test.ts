@@ -210,7 +210,8 @@ test("a running operation can be terminated", async () => {
     "apiVersion: v1\nkind: Pod\nmetadata: {name: never, annotations: {argocd.argoproj.io/hook: PreSync}}\nspec: {containers: [{name: c, image: x}]}\n";
   await w.git.createRepository("terminate", { files: { "a.yaml": configMap("a", {}), "pod.yaml": pod } });
   await w.app("terminate", { repo: "terminate" });
-  const running = await w.until("terminate", (a) => a.status?.operationState?.phase === "Running", "Running");
+  // That it runs is written before its hook does; what it waits for comes after.
+  const running = await w.until("terminate", (a) => a.status?.operationState?.message !== undefined, "Running");
   expect(running.status?.operationState?.message).toBe("waiting for completion of hook /Pod/never");
   value(
     await w.client.mergePatch(RESOURCES.application, w.namespace, "terminate", { status: { operationState: { phase: "Terminating" } } }),

@@ -217,6 +217,7 @@ export const crds = [
         },
         "status": {
          "type": "object",
+         "x-kubernetes-map-type": "atomic",
          "x-kubernetes-preserve-unknown-fields": true
         }
        },

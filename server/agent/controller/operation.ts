@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { done } from "../../base/outcome.ts";
+import { instanceOf } from "../project/instance.ts";
 import {
   type Application,
   causeOf,
@@ -20,6 +21,7 @@ import type { Observed } from "./observe.ts";
 import { decide, firstReason, isOpen, retryDelay } from "./policy.ts";
 import { render, toTargets } from "./render.ts";
 import type { Report } from "./report.ts";
+import { appLabel } from "./tracking.ts";
 import { heldBack } from "./windows.ts";
 
 /** The operation that runs now: one that has begun, one that was asked for, or one that the policy begins. */
@@ -50,7 +52,7 @@ export async function operationToRun(
     return begin(running!.operation, wanted, app, now(), (running!.retryCount ?? 0) + 1);
   }
   if (app.operation) return begin(app.operation, wanted, app, now());
-  const decision = anew ?? judge(app);
+  const decision = anew ?? (unrecorded(app, destination, wanted, status) ? RECORD : judge(app));
   if (decision.do === "wait") wait(decision.afterMs);
   if (decision.do === "refuse") report.condition(decision.condition.type, decision.condition.reason, decision.condition.message);
   if (decision.do !== "sync") return undefined;
@@ -75,6 +77,22 @@ export async function operationToRun(
     operation.sync!.resources = outOfSync.map(({ group = "", kind, name, namespace = "" }) => ({ group, kind, name, namespace }));
   }
   return begin(operation, wanted, app, now());
+}
+
+const RECORD = { do: "sync", attempts: 0, onlyOutOfSync: false } as const;
+
+/**
+ * Whether objects were applied of which no operation tells. What can be done twice is written down once, when it is done; if this program ended
+ * between the two, all is Synced and the sync is begun again, which finds nothing to do and is written down.
+ */
+function unrecorded(app: Application, { live, own }: Destination, { revisions }: Wanted, status: Observed["status"]): boolean {
+  const { automated } = app.spec.syncPolicy ?? {};
+  if (status !== "Synced" || !automated || automated.enabled === false) return false;
+  const last = app.status?.operationState;
+  if (isDeepStrictEqual(revisionsOf(last?.syncResult), revisions)) return false;
+  const since = Date.parse(last?.finishedAt ?? "") || 0;
+  const entries = [...live.ofApp(appLabel(instanceOf(app, own))).values()].flatMap(({ metadata }) => metadata.managedFields ?? []);
+  return entries.some(({ time }) => Date.parse(String(time)) > since);
 }
 
 /**

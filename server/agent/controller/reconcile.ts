@@ -4,13 +4,14 @@ import { done } from "../../base/outcome.ts";
 import { instanceOf } from "../project/instance.ts";
 import type { Freshness } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
-import { type Application, deployedOf, hasSeveral, META, type SourceHydrator, sourcesOf } from "./application.ts";
+import { type Application, deployedOf, hasSeveral, META, type OperationState, type SourceHydrator, sourcesOf } from "./application.ts";
 import { Verdicts } from "./compare.ts";
 import { type Deps, type Memory, type Next, newMemory, type Wanted } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { finalizersFor } from "./farewell.ts";
 import { finalize } from "./finalize.ts";
 import { demandsOf } from "./integrity.ts";
+import type { Target } from "./normalise.ts";
 import { isBlind, type Observed, observe, watchKinds } from "./observe.ts";
 import { byItself, history, operationToRun, retry, retryAt, targetsOf } from "./operation.ts";
 import { findOrphans } from "./orphans.ts";
@@ -126,6 +127,8 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     } else {
       const prune = state.operation.sync?.prune === true;
       const dry = state.operation.sync?.dryRun === true;
+      const noted = dry ? undefined : await note(app, state, targets.value, report);
+      if (noted) return noted;
       if (dry) state = { ...state, phase: "Succeeded", message: "successfully compared (dry run)", finishedAt: now() };
       else
         state = await advance({
@@ -174,6 +177,15 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
 
 const hydratedBy = ({ drySource, syncSource, hydrateTo }: SourceHydrator) =>
   `nothing is written to Git from here: what ${redactUrl(drySource.repoURL)} describes is synced from branch ${syncSource.targetBranch}, path ${syncSource.path}, into which somebody else has to render it, as a pipeline with \`outpost admin render\`${hydrateTo ? ` (by way of branch ${hydrateTo.targetBranch})` : ""}`;
+
+/** A hook is run once: that it is to run is written before it does, so that whoever comes after knows. Only a write that fails has a Next. */
+async function note(app: Application, state: OperationState, targets: readonly Target[], report: Report): Promise<Next | undefined> {
+  if (app.status?.operationState?.startedAt === state.startedAt || !targets.some(({ hook }) => hook && !hook.skip)) return undefined;
+  const saved = await report.save();
+  if (saved.kind === "done") return undefined;
+  await report.drop();
+  return { afterMs: 1_000 };
+}
 
 /** The memory of an application, new when it has none. */
 function remember(deps: Deps, name: string): Memory {

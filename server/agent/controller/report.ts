@@ -52,6 +52,14 @@ export class Report {
     return { ...this.#deps.store.get(this.#name)?.status, ...this.#next };
   }
 
+  /** Writes what is set so far, before something begins that must not be done twice. */
+  async save(): Promise<Outcome<unknown>> {
+    await this.#writing;
+    const app = this.#deps.store.get(this.#name);
+    const status = app && this.#difference(app, this.#next);
+    return status ? this.#deps.store.patch(this.#name, { status }, false) : done(undefined);
+  }
+
   /** Writes the result; fields that were not set stay as they are. */
   async end(options: { refreshed?: boolean; operationTaken?: boolean } = {}): Promise<Outcome<unknown>> {
     this.#closed = true;
@@ -67,7 +75,9 @@ export class Report {
       const refreshed = options.refreshed && refresh !== undefined && refresh === asked.refresh;
       const patch = this.#patch(app, options.refreshed === true, { taken: taken === true, refreshed: refreshed === true });
       if (Object.keys(patch).length === 0) return done(undefined);
-      const written = await this.#deps.store.patch(this.#name, patch, taken || refreshed === true);
+      const written = await (tries === 0
+        ? this.#deps.store.replace(app, patch)
+        : this.#deps.store.patch(this.#name, patch, taken || refreshed === true));
       if (written.kind === "done" || written.reason !== KUBE.conflict || tries === 3) return written;
       app = await this.#deps.store.reread(this.#name);
     }

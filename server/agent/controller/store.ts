@@ -53,6 +53,22 @@ export class Store {
     return done(sane(written.value));
   }
 
+  /**
+   * The same for an application as it is known: it is replaced as a whole, and only if nobody else has written meanwhile. For the API server
+   * that is half the work of a merge patch (measured: 3.1 against 6.4 ms of its CPU).
+   */
+  async replace(known: Application, patch: object): Promise<Outcome<Application>> {
+    // What is no exact number here would be written back as another one.
+    if (!isExact(known.spec) || !isExact(known.operation))
+      return this.patch(instanceOf(known, this.#namespace), patch, "metadata" in patch);
+    const { managedFields, ...metadata } = known.metadata;
+    const next = merged({ ...known, metadata }, patch) as Application;
+    const written = (await this.#client.update(RESOURCES.application, next)) as Outcome<Application>;
+    if (written.kind !== "done") return written;
+    this.seen(written.value);
+    return done(sane(written.value));
+  }
+
   /** Reads an application anew, after somebody else's write came between. */
   async reread(name: string): Promise<Application | undefined> {
     const at = placeOfInstance(name, this.#namespace);
@@ -77,3 +93,21 @@ function isNewer(a: Application, b: Application): boolean {
   const [x, y] = [a.metadata.resourceVersion ?? "", b.metadata.resourceVersion ?? ""];
   return x.length !== y.length ? x.length > y.length : x > y;
 }
+
+/** RFC 7396. */
+function merged(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const result: Record<string, unknown> = isObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = merged(result[key], value);
+  }
+  return result;
+}
+
+function isExact(value: unknown): boolean {
+  if (typeof value === "number") return Number.isSafeInteger(value) || !Number.isInteger(value);
+  return typeof value !== "object" || value === null || Object.values(value).every(isExact);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
