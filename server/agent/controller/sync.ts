@@ -16,6 +16,7 @@ import { KIND_UNSEEN } from "./policy.ts";
 import { belongs } from "./projects.ts";
 import { broughtKinds, groupTasks, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
 import { appLabel, ownerOf } from "./tracking.ts";
+import { missingKind, shortName } from "./words.ts";
 
 export interface SyncInput {
   app: Application;
@@ -390,15 +391,4 @@ const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.k
 function hookPhase(status: HealthStatus | undefined): OperationPhase {
   if (status === "Healthy") return "Succeeded";
   return status === "Progressing" || status === "Suspended" ? "Running" : "Failed";
-}
-
-/** `deployment.apps/guestbook`. */
-function shortName(object: KubeObject): string {
-  const { group, kind } = gvkOf(object);
-  return `${kind.toLowerCase()}${group ? `.${group}` : ""}/${object.metadata.name}`;
-}
-
-function missingKind(object: KubeObject, detail: string): string {
-  const { group, kind } = gvkOf(object);
-  return `The Kubernetes API could not find ${group}/${kind} for requested resource ${object.metadata.namespace ?? ""}/${object.metadata.name}. Make sure the "${kind}" CRD is installed on the destination cluster. (${detail})`;
 }

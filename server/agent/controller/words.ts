@@ -1,0 +1,13 @@
+import { gvkOf, type KubeObject } from "../../kube/object.ts";
+
+/** `deployment.apps/guestbook`. */
+export function shortName(object: KubeObject): string {
+  const { group, kind } = gvkOf(object);
+  return `${kind.toLowerCase()}${group ? `.${group}` : ""}/${object.metadata.name}`;
+}
+
+/** As Argo CD says it, so that what people have read before helps. */
+export function missingKind(object: KubeObject, detail: string): string {
+  const { group, kind } = gvkOf(object);
+  return `The Kubernetes API could not find ${group}/${kind} for requested resource ${object.metadata.namespace ?? ""}/${object.metadata.name}. Make sure the "${kind}" CRD is installed on the destination cluster. (${detail})`;
+}
