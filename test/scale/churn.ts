@@ -24,9 +24,19 @@ import { push, startLink, webhook } from "./through-service.ts";
 const MINUTES = Number(process.env.MINUTES ?? (process.env.PROVE ? 30 : 2));
 // A modest rate: what leaks leaks with each round, not with each second.
 const ROUND_MS = 3_000;
+// To look takes a second of a program: a long churn is looked at every few rounds.
+const EACH = MINUTES > 5 ? 3 : 1;
 const PLACES = 24;
 const LASTING = 12;
 const text = (rev: string) => configMap("web", { rev });
+
+/** By how much something may grow in an hour, beside what is within its noise; what is left out is printed alone. */
+const BARS: [RegExp, number, string][] = [
+  [/: heap$/, 4, "MiB"],
+  [/: (handles|active)$/, 6, ""],
+  [/watches$/, 2, ""],
+  [/moment$/, 2, ""],
+];
 
 type Sample = Record<string, number>;
 const samples: (Sample & { at: number })[] = [];
@@ -60,7 +70,7 @@ try {
       await i.replaceRepo();
       repo = await lookInto(i.programs().repo);
     }
-    if (rounds % 4 === 0) await sample();
+    if (rounds % EACH === 0) await sample();
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, ROUND_MS - (performance.now() - from))));
   }
 } catch (error) {
@@ -182,6 +192,7 @@ async function sample(): Promise<void> {
   const store = filesIn(service.folder);
   now["store: MiB"] = store.mib;
   samples.push({ ...now, at: seconds() });
+  if (process.env.DEBUG) console.log(JSON.stringify(samples.at(-1)));
 }
 
 function filesIn(folder: string): { count: number; mib: number } {
@@ -194,14 +205,6 @@ function filesIn(folder: string): { count: number; mib: number } {
   }
   return { count, mib: bytes / 1_048_576 };
 }
-
-/** By how much something may grow in an hour, beside what is within its noise; what is left out is printed alone. */
-const BARS: [RegExp, number, string][] = [
-  [/: heap$/, 4, "MiB"],
-  [/: (handles|active)$/, 6, ""],
-  [/watches$/, 2, ""],
-  [/moment$/, 2, ""],
-];
 
 function report(): void {
   const late = samples.filter(({ at }) => at > MINUTES * 20);

@@ -18,6 +18,7 @@ const SIZES = (process.env.SIZES ?? "54,154,1000").split(",").map(Number);
 /** A commit moves every application on to its revision: with many it takes a minute to come to rest. */
 const timesOf = (size: number): number => (size > 500 ? 3 : 7);
 const MANY = 50;
+const IDLE_MS = 30_000;
 const round = (n: number) => n.toFixed(2);
 const name = (i: number) => `app-${i}`;
 /** As in `fourObjects`, without what would fill the API server with Services. */
@@ -80,6 +81,7 @@ try {
     console.log(`  webhook, 1 of ${size} changed, commit → live: ${show(times!)} s; the call itself was answered in ${show(answers!)} s`);
     const each = Object.entries(spent).map(([program, all]) => `${program} ${round(median(all))}`);
     console.log(`  CPU seconds from the call until it was live, median: ${each.join(", ")}`);
+    await idle(size);
     if (size < 3 * MANY || size > 500) continue;
     const files = Object.fromEntries(Array.from({ length: MANY }, (_, n) => [`apps/${name(n)}/all.yaml`, manifests("many")]));
     const revision = await i.git.commit("mono", files, "many");
@@ -147,6 +149,17 @@ async function settled(api: OutpostClient, revision: string, size: number): Prom
     if (tries > 180) throw new Error("the service does not hear of the commit");
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
+}
+
+/** What all programs cost while nothing happens. */
+async function idle(size: number): Promise<void> {
+  const before = cpu();
+  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+  const each = Object.entries(cpu()).map(([program, now]) => [program, ((now - before[program]!) / IDLE_MS) * 100_000] as const);
+  const ours = each.reduce((sum, [program, share]) => (program === "API server" ? sum : sum + share), 0);
+  console.log(
+    `  idle, ${size} applications: ${round(ours)} % of a processor, ${each.map(([program, share]) => `${program} ${round(share)}`).join(", ")}`,
+  );
 }
 
 /** CPU seconds of each program so far, with its children that have ended. */
