@@ -6,8 +6,14 @@ import type { Resource } from "../../kube/path.ts";
 import { watch } from "../../kube/watch.ts";
 import { META } from "./application.ts";
 
+interface Shown {
+  uid: string | undefined;
+  label: string;
+}
+
 interface KindWatch {
-  objects: Map<string, KubeObject>;
+  /** What the watch has shown, and no more than tells whose it was: the objects themselves are kept once, by application. */
+  shown: Map<string, Shown>;
   ready: Promise<void>;
   /** Why it cannot be seen now, and since when. */
   failure?: Failure;
@@ -113,7 +119,7 @@ export class Live {
   #start(id: string, resource: Resource, namespace: string | undefined): KindWatch {
     let ready!: () => void;
     const kind: KindWatch = {
-      objects: new Map(),
+      shown: new Map(),
       listed: false,
       failingSince: 0,
       waiting: new Set(),
@@ -138,8 +144,8 @@ export class Live {
       replace: (items) => {
         const fresh = new Map(items.map((item) => [keyOf(item), item]));
         // What we wrote during the list is newer than the list; its event will come.
-        for (const [key, old] of kind.objects) if (!fresh.has(key)) this.#gone(key, old);
-        kind.objects.clear();
+        for (const [key, old] of kind.shown) if (!fresh.has(key)) this.#gone(key, old);
+        kind.shown.clear();
         for (const [key, item] of fresh) this.#listed(kind, key, item);
         kind.listed = true;
         current();
@@ -152,8 +158,8 @@ export class Live {
       change: (type, object) => {
         const key = keyOf(object);
         if (type !== "DELETED") return this.#seen(kind, key, object);
-        kind.objects.delete(key);
-        this.#gone(key, object);
+        kind.shown.delete(key);
+        this.#gone(key, shownOf(object));
       },
       failed: (failure) => {
         if (!kind.failure) {
@@ -187,12 +193,12 @@ export class Live {
 
   #seen(kind: KindWatch, key: string, object: KubeObject): void {
     const trimmed = trim(object);
-    const before = kind.objects.get(key);
-    const [was, is] = [labelOf(before), labelOf(trimmed)];
+    const before = kind.shown.get(key);
+    const now = shownOf(trimmed);
     // The label moved to another application: the first one has lost the object.
-    if (before && was !== is) this.#gone(key, before);
-    kind.objects.set(key, trimmed);
-    if (this.#put(trimmed, key)) this.#options.changed(is);
+    if (before && before.label !== now.label) this.#gone(key, before);
+    kind.shown.set(key, now);
+    if (this.#put(trimmed, key)) this.#options.changed(now.label);
   }
 
   /** False when what is here is as new. */
@@ -210,12 +216,11 @@ export class Live {
     return true;
   }
 
-  #gone(key: string, object: KubeObject): void {
-    const label = labelOf(object);
+  #gone(key: string, { label, uid }: Shown): void {
     const objects = this.#byApp.get(label);
     const here = objects?.get(key);
     // A newer object of the same name may have been written since.
-    if (!here || here.metadata.uid !== object.metadata.uid) return;
+    if (!here || here.metadata.uid !== uid) return;
     this.#delete(key, label, here);
     this.#options.changed(label);
   }
@@ -228,7 +233,8 @@ export class Live {
   }
 }
 
-const labelOf = (object: KubeObject | undefined): string => object?.metadata.labels?.[META.app] ?? "";
+const labelOf = (object: KubeObject): string => object.metadata.labels?.[META.app] ?? "";
+const shownOf = (object: KubeObject): Shown => ({ uid: object.metadata.uid, label: labelOf(object) });
 
 // Versions are opaque by contract, but every API server's are etcd revisions, and only those of one kind are compared.
 function newer(a: KubeObject, b: KubeObject): boolean {
