@@ -1,7 +1,7 @@
 import { done, type Outcome } from "../../base/outcome.ts";
 import { same } from "../../base/same.ts";
 import { KUBE } from "../../kube/errors.ts";
-import { type Application, type ApplicationCondition, type ApplicationStatus, META } from "./application.ts";
+import { type Application, type ApplicationCondition, type ApplicationStatus, META, type Operation } from "./application.ts";
 import type { Deps } from "./deps.ts";
 
 // A step that ends sooner is not worth a write: the next one would come at once. In a storm of creations each takes a second or two.
@@ -14,6 +14,8 @@ const ANNOUNCE_AFTER_MS = 3_000;
 export class Report {
   readonly #deps: Deps;
   readonly #name: string;
+  /** What was asked for when the look began: what is asked meanwhile is not answered by it. */
+  readonly #refresh: string | undefined;
   #conditions: ApplicationCondition[] = [];
   #next: ApplicationStatus = {};
   #announced: ApplicationCondition | undefined;
@@ -24,6 +26,7 @@ export class Report {
   constructor(deps: Deps, name: string) {
     this.#deps = deps;
     this.#name = name;
+    this.#refresh = deps.store.get(name)?.metadata.annotations?.[META.refresh];
   }
 
   /** Says what begins now; `reason` is a constant. */
@@ -60,20 +63,19 @@ export class Report {
     return status ? this.#deps.store.patch(this.#name, { status }, false) : done(undefined);
   }
 
-  /** Writes the result; fields that were not set stay as they are. */
-  async end(options: { refreshed?: boolean; operationTaken?: boolean } = {}): Promise<Outcome<unknown>> {
+  /** Writes the result; fields that were not set stay as they are. `taken` is the operation that was carried out. */
+  async end(options: { refreshed?: boolean; taken?: Operation } = {}): Promise<Outcome<unknown>> {
     this.#closed = true;
     clearTimeout(this.#timer);
     await this.#writing;
     let app = this.#deps.store.get(this.#name);
-    const asked = { operation: app?.operation, refresh: app?.metadata.annotations?.[META.refresh] };
     for (let tries = 0; ; tries++) {
       if (!app) return done(undefined);
       // Only the request that was carried out is taken away: one that came meanwhile stays for the next look.
-      const taken = options.operationTaken && app.operation !== undefined && same(app.operation, asked.operation);
+      const taken = options.taken !== undefined && app.operation !== undefined && same(app.operation, options.taken);
       const refresh = app.metadata.annotations?.[META.refresh];
-      const refreshed = options.refreshed && refresh !== undefined && refresh === asked.refresh;
-      const patch = this.#patch(app, options.refreshed === true, { taken: taken === true, refreshed: refreshed === true });
+      const refreshed = options.refreshed && refresh !== undefined && refresh === this.#refresh;
+      const patch = this.#patch(app, options.refreshed === true, { taken, refreshed: refreshed === true });
       if (Object.keys(patch).length === 0) return done(undefined);
       const written = await (tries === 0
         ? this.#deps.store.replace(app, patch)
@@ -125,7 +127,11 @@ export class Report {
   #difference(app: Application, next: ApplicationStatus): Record<string, unknown> | undefined {
     const patch: Record<string, unknown> = {};
     const old = (app.status ?? {}) as Record<string, unknown>;
-    for (const [field, value] of Object.entries(next)) {
+    const { operationState: ends } = app.status ?? {};
+    const state = next.operationState;
+    // Somebody has ended it meanwhile: to go on would undo that, and nobody says it twice.
+    const ended = ends?.phase === "Terminating" && state?.phase === "Running" && ends.startedAt === state.startedAt;
+    for (const [field, value] of Object.entries(ended ? { ...next, operationState: { ...state, phase: ends.phase } } : next)) {
       const empty = value === undefined || (Array.isArray(value) && value.length === 0);
       if (empty) {
         if (old[field] !== undefined) patch[field] = null;
