@@ -20,7 +20,14 @@ const ROOMS: Record<string, string[]> = {
   "server/kube": ["server/base"],
   "server/agent": ["openapi", "server/base", "server/link", "server/kube"],
   // Only what an object is and how it is written, not the way to a cluster.
-  "server/agent/repo": ["openapi", "server/base", "server/agent/cache", "server/kube/object.ts", "server/kube/yaml.ts"],
+  "server/agent/repo": [
+    "openapi",
+    "server/base",
+    "server/agent/cache",
+    "server/agent/project/permits.ts",
+    "server/kube/object.ts",
+    "server/kube/yaml.ts",
+  ],
   "server/agent/plugin": ["openapi", "server/base", "server/agent/repo", "server/kube/yaml.ts"],
   "server/agent/cache": ["server/base"],
   "server/agent/project": ["server/base"],

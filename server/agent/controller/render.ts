@@ -61,7 +61,7 @@ export async function requestFor(
     sources: sources.map((source, i) => {
       const commit = revisions?.[i];
       const integrity = integrityOf(deps, app, source, i);
-      const found = access.find(source.repoURL, project);
+      const found = within(access.find(source.repoURL, project), rules.kind === "done" ? (rules.value.sourceRepos ?? []) : []);
       return {
         source,
         repo: integrity ? withKeys(found, deps.repositories.keyring) : found,
@@ -85,6 +85,18 @@ const generatePathsOf = (app: Application): string[] | undefined =>
     ?.split(";")
     .map((path) => path.trim())
     .filter(Boolean);
+
+const bounded = new WeakMap<RepoAccess, RepoAccess>();
+
+/** With what the project permits, where the repository's commits lead into others. */
+export function within(access: RepoAccess, sourceRepos: readonly string[]): RepoAccess {
+  if (!access.submodules) return access;
+  const before = bounded.get(access);
+  if (before?.sourceRepos === sourceRepos) return before;
+  const made = { ...access, sourceRepos };
+  bounded.set(access, made);
+  return made;
+}
 
 // The same copy for all applications of a question, so that it carries the keys once.
 const keyed = new WeakMap<RepoAccess, RepoAccess>();

@@ -123,7 +123,8 @@ function sharedAccess({ repositories }: Deps) {
       let known = ways.get(asked);
       if (!known) {
         const access = repositories.find(url, project);
-        const key = JSON.stringify([url, access.project ?? ""]);
+        // What lies beside it for its submodules is each project's own.
+        const key = JSON.stringify([url, access.project ?? "", access.ways ? (project ?? "") : ""]);
         if (!found.has(key)) found.set(key, access);
         known = found.get(key)!;
         ways.set(asked, known);

@@ -1,5 +1,6 @@
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { run } from "../../base/run.ts";
+import { permitsSource } from "../project/permits.ts";
 import { gitEnv } from "./git.ts";
 import { GraftedTree } from "./grafted.ts";
 import { DANGEROUS, segments, type Tree } from "./tree.ts";
@@ -34,7 +35,10 @@ export async function withModules(tree: Tree, repo: RepoAccess, open: Open, allo
       const access = wayTo(module, from, repo, allowLocal);
       if (access.kind !== "done") return access;
       const opened = await open(access.value, commit.value);
-      if (opened.kind !== "done") return { ...opened, message: `submodule ${module.path}: ${opened.message}` };
+      if (opened.kind !== "done") {
+        const why = lends(repo, access.value.url) ? "" : "; the project's sourceRepos do not permit it, so no credentials are shown there";
+        return { ...opened, message: `submodule ${module.path}: ${opened.message}${why}` };
+      }
       grafts.set(commit.value, opened.value);
       const below = await add(opened.value, access.value, depth + 1);
       if (below.kind !== "done") return below;
@@ -120,7 +124,16 @@ function wayTo({ path, url: given }: Module, parent: RepoAccess, top: RepoAccess
   const way = ways.filter(({ url: prefix }) => isBelow(normal, normaliseUrl(prefix))).sort((a, b) => b.url.length - a.url.length)[0];
   const same = placeOf(url) === placeOf(parent.url);
   if (!way && !same) return refuse("is on another host, for which no repository or credential template is kept");
-  return gitAccess(way ? { proxy, noProxy, knownHosts, ...way, url, lfs, ways } : { ...parent, url }, { allowLocal });
+  const full: RepoAccess = way ? { proxy, noProxy, knownHosts, ...way, url, lfs, ways } : { ...parent, url };
+  return gitAccess(lends(top, url) ? full : anonymous(full), { allowLocal });
+}
+
+/** Whether credentials may be shown there: to the repository itself, and to what the project permits. */
+const lends = ({ url: own, sourceRepos }: RepoAccess, url: string): boolean =>
+  !sourceRepos || normaliseUrl(url) === normaliseUrl(own) || permitsSource({ sourceRepos: [...sourceRepos] }, url);
+
+function anonymous({ url, lfs, ways, proxy, noProxy, knownHosts, ca, insecure, insecureIgnoreHostKey, depth }: RepoAccess): RepoAccess {
+  return { url, lfs, ways, proxy, noProxy, knownHosts, ca, insecure, insecureIgnoreHostKey, depth };
 }
 
 /** The scheme, user and host: where the parent's credentials may go. */

@@ -270,7 +270,13 @@ export class RepoService implements RepoDoor {
   /** The files of a commit: with what its pointers and submodules stand for, where the repository allows it. */
   async #tree(mirror: Mirror, repo: RepoAccess, commit: string): Promise<Outcome<Tree>> {
     if (!repo.lfs && !repo.submodules) return mirror.tree(repo, commit);
-    const id = digest([[repo, ...(repo.ways ?? [])].map(identityOf), commit, repo.lfs ?? false, repo.submodules ?? false]);
+    const id = digest([
+      [repo, ...(repo.ways ?? [])].map(identityOf),
+      commit,
+      repo.lfs ?? false,
+      repo.submodules ?? false,
+      repo.sourceRepos ?? null,
+    ]);
     const known = this.#whole.get(id);
     if (known) return done(known);
     const open = async (at: RepoAccess, sha: string): Promise<Outcome<Tree>> => {

@@ -100,6 +100,8 @@ export interface RepoAccess {
   submodules?: boolean;
   /** What is kept for other places, by the beginnings of their addresses: submodules may be there. */
   ways?: RepoAccess[];
+  /** What the project permits: submodules elsewhere are shown no credentials. Nothing means that nobody restricts. */
+  sourceRepos?: readonly string[];
   /** Commits to fetch; nothing means one. */
   depth?: number;
   /** The only project whose applications may use it. */
