@@ -209,7 +209,7 @@ export function lent(ask: () => Promise<Outcome<Lent>>): NonNullable<KubeConfig[
     // Of a short life a quarter is spared.
     const spare = last?.kind === "done" ? Math.min(SPARE_MS, (last.value.ends - asked) / 4) : 0;
     const good = last?.kind === "done" && left > spare && !(rested && last.value.token === refused);
-    if (!last || (!good && (rested || last.kind === "done"))) {
+    if (!last || (!good && rested)) {
       running ??= ask().finally(() => {
         asked = Date.now();
         running = undefined;

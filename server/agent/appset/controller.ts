@@ -77,7 +77,9 @@ export class SetController {
       all: () => [...this.#applications.values()].filter(({ metadata }) => (metadata.namespace ?? namespace) === namespace),
       seen: (app: LiveApplication) => this.#seenApplication(app),
     };
-    const world = clusterWorld({ ...this.#options, namespace, clusters: () => this.#clusters.values() });
+    // Who may make sets elsewhere may not make us call any host: there the operator names them.
+    const allowedProviders = this.#options.allowedProviders ?? (namespace === this.#options.namespace ? undefined : []);
+    const world = clusterWorld({ ...this.#options, allowedProviders, namespace, clusters: () => this.#clusters.values() });
     const made = { home, namespace, world, applications, written: (set: ApplicationSet) => this.#seenSet(set), ...this.#memory(), now };
     this.#deps.set(namespace, made);
     return made;

@@ -161,6 +161,8 @@ export class Controller {
     ]);
     await this.#applications();
     this.#synced = Date.now();
+    // A setting that came while the applications were listed.
+    void this.#placesChanged();
     for (const hint of this.#early.splice(0)) this.#hinted(hint);
   }
 
@@ -278,7 +280,7 @@ export class Controller {
     this.#labels.delete(appLabel(name));
     this.#queue.forget(name);
     this.#polls.gone(name);
-    for (const { claims } of this.deps.destinations.open) claims.release(name);
+    this.deps.destinations.forget(name);
     this.#dependent.delete(name);
     if (app) this.metrics.forget(app);
     if (app) this.#dependents(app);
@@ -361,6 +363,8 @@ export class Controller {
       });
     }
     await report.drop();
+    // A look that ran while its application went away has claimed and asked again.
+    if (!this.deps.store.get(name)) this.deps.destinations.forget(name);
     if (before !== standing(this.deps.store.get(name) ?? app)) this.#dependents(app);
     this.metrics.reconciled(this.deps.store.get(name), performance.now() - started, this.#queue.depth);
   }

@@ -10,6 +10,7 @@ import { Claims } from "./claims.ts";
 import { Live } from "./live.ts";
 import { Settings } from "./settings.ts";
 import { type SignIn, tokenOf } from "./sign-in.ts";
+import { appLabel } from "./tracking.ts";
 
 export const IN_CLUSTER = "https://kubernetes.default.svc";
 
@@ -119,6 +120,14 @@ export class Destinations {
 
   get open(): Iterable<Destination> {
     return this.#open.values();
+  }
+
+  /** An application is gone: it holds nothing and asks for nothing any more. */
+  forget(name: string): void {
+    for (const { claims, live } of this.#open.values()) {
+      claims.release(name);
+      live.forget(appLabel(name));
+    }
   }
 
   async #connect(cluster: ClusterSecret): Promise<Outcome<Destination>> {

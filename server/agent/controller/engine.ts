@@ -12,6 +12,7 @@ import type { RepoDoor } from "../repo/types.ts";
 import { Controller } from "./controller.ts";
 import type { Log } from "./deps.ts";
 import { lookIntegrity } from "./integrity.ts";
+import { within } from "./render.ts";
 import { listed } from "./settings.ts";
 import { Shard } from "./shard.ts";
 
@@ -99,7 +100,9 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
   const { deps } = controller;
   const integrity = (url: string, project?: string) => lookIntegrity(deps, url, project);
   const access = (url: string, project?: string) => {
-    const found = deps.repositories.find(url, project);
+    const rules = project === undefined ? undefined : deps.projects.find(project);
+    const own = deps.repositories.find(url, project);
+    const found = rules ? within(own, rules.kind === "done" ? (rules.value.sourceRepos ?? []) : []) : own;
     return integrity(url, project) ? { ...found, keyring: deps.repositories.keyring } : found;
   };
   const sets = new SetController({
@@ -114,9 +117,12 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
     applications: (on) => controller.follow(on),
     log,
   });
-  controller.onSetNamespaces = (now) => void sets.replaceNamespaces(now);
   // Sets are few: the first controller has them all.
-  if (shard.index === 0) await sets.start();
+  if (shard.index === 0) {
+    await sets.start();
+    controller.onSetNamespaces = (now) => void sets.replaceNamespaces(now);
+    await sets.replaceNamespaces(controller.setNamespaces);
+  }
   controller.onHint = ({ url }) => sets.repositoryChanged(url);
   return {
     controller,

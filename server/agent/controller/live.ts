@@ -88,6 +88,14 @@ export class Live {
     return this.#byApp.get(label) ?? new Map();
   }
 
+  /** An application is gone: it wants to know of no kind any more. */
+  forget(label: string): void {
+    for (const { users, waiting } of this.#kinds.values()) {
+      users.delete(label);
+      waiting.delete(label);
+    }
+  }
+
   put(object: KubeObject): void {
     this.#put(trim(object), keyOf(object));
   }

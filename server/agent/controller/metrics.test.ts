@@ -15,5 +15,5 @@ test("applications that are gone leave no line", async () => {
   }
   const text = await metrics.registry.metrics();
   expect([...new Set(text.match(/app-\d+/g))]).toEqual(["app-0"]);
-  expect(text).toContain('argocd_app_sync_total{name="app-0",phase="Succeeded"} 1');
+  expect(text).toContain('argocd_app_sync_total{namespace="here",name="app-0",phase="Succeeded"} 1');
 });

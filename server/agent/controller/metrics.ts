@@ -10,7 +10,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #info: Gauge<"namespace" | "name" | "sync_status" | "health_status">;
   readonly #reconcile: Histogram<"namespace">;
-  readonly #syncs: Counter<"name" | "phase">;
+  readonly #syncs: Counter<"namespace" | "name" | "phase">;
   readonly #depth: Gauge;
   readonly #last = new Map<string, { labels: Record<string, string>; finishedAt?: string }>();
 
@@ -29,7 +29,12 @@ export class Metrics {
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16],
       registers,
     });
-    this.#syncs = new Counter({ name: "argocd_app_sync_total", help: "Finished syncs", labelNames: ["name", "phase"], registers });
+    this.#syncs = new Counter({
+      name: "argocd_app_sync_total",
+      help: "Finished syncs",
+      labelNames: ["namespace", "name", "phase"],
+      registers,
+    });
     this.#depth = new Gauge({ name: "outpost_controller_queue_depth", help: "Applications that wait to be looked at", registers });
   }
 
@@ -43,7 +48,7 @@ export class Metrics {
     if (last) this.#info.remove(last.labels);
     this.#info.set(labels, 1);
     const { phase, finishedAt } = app.status?.operationState ?? {};
-    if (finishedAt && phase && last && last.finishedAt !== finishedAt) this.#syncs.inc({ name, phase });
+    if (finishedAt && phase && last && last.finishedAt !== finishedAt) this.#syncs.inc({ namespace, name, phase });
     this.#last.set(keyOf(app), { labels, finishedAt });
   }
 
@@ -51,7 +56,8 @@ export class Metrics {
     const last = this.#last.get(keyOf(app));
     if (last) this.#info.remove(last.labels);
     // Names come and go; each would leave a line for as long as this runs.
-    for (const phase of ENDS) this.#syncs.remove({ name: app.metadata.name, phase });
+    const { name, namespace = "" } = app.metadata;
+    for (const phase of ENDS) this.#syncs.remove({ namespace, name, phase });
     this.#last.delete(keyOf(app));
   }
 }

@@ -83,11 +83,13 @@ const RECORD = { do: "sync", attempts: 0, onlyOutOfSync: false } as const;
 
 /**
  * Whether objects were applied of which no operation tells. What can be done twice is written down once, when it is done; if this program ended
- * between the two, all is Synced and the sync is begun again, which finds nothing to do and is written down.
+ * between the two, all is Synced and the sync is begun again, which finds nothing to do and is written down. With hooks, that it runs was
+ * written before it did, and they would run again.
  */
-function unrecorded(app: Application, { live, own }: Destination, { revisions }: Wanted, status: Observed["status"]): boolean {
+function unrecorded(app: Application, { live, own }: Destination, { revisions, normalised }: Wanted, status: Observed["status"]): boolean {
   const { automated } = app.spec.syncPolicy ?? {};
   if (status !== "Synced" || !automated || automated.enabled === false) return false;
+  if (normalised.targets.some(({ hook }) => hook && !hook.skip)) return false;
   const last = app.status?.operationState;
   if (isDeepStrictEqual(revisionsOf(last?.syncResult), revisions)) return false;
   const since = Date.parse(last?.finishedAt ?? "") || 0;
@@ -115,7 +117,8 @@ function begin(operation: Operation, wanted: Wanted, app: Application, startedAt
   // One revision for an application with several sources means that of its first.
   const named = operation.sync?.revisions ?? (operation.sync?.revision ? [operation.sync.revision] : []);
   const revisions = wanted.revisions.map((revision, i) => named[i] ?? revision);
-  const syncResult = deployedOf(app, asked.length ? asked : own, revisions);
+  // Argo CD's definition demands the one revision also where there are several.
+  const syncResult = { ...(hasSeveral(app) ? { revision: "" } : {}), ...deployedOf(app, asked.length ? asked : own, revisions) };
   const state: OperationState = { operation, phase: "Running", startedAt, syncResult };
   return retryCount ? { ...state, retryCount } : state;
 }

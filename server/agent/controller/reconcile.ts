@@ -157,7 +157,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
 
   // Tell.
   const keys = new Set(normalised.targets.map((target) => target.key));
-  destination.value.claims.release(name, (key) => keys.has(key));
+  for (const { id, claims } of deps.destinations.open) claims.release(name, (key) => id === destination.value.id && keys.has(key));
   memory.verdicts.keepOnly(keys);
   report.set({
     sync: comparedSync(app, seen.status, revisions),
@@ -167,8 +167,8 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     summary: seen.images.length ? { images: seen.images } : {},
     controllerNamespace: deps.namespace,
   });
-  const written = await report.end({ refreshed: freshness !== "cached", operationTaken: state !== undefined });
-  if (written.kind !== "done") return { afterMs: 500 };
+  const written = await report.end({ refreshed: freshness !== "cached", taken: state?.operation });
+  if (written.kind !== "done") return untilWritten(deps, name, written);
   // A watch tells when its kind can be seen again; a group whose server does not answer has none.
   if (unseen.size && !(next && next.afterMs < UNSEEN_MS)) next = { afterMs: UNSEEN_MS };
   const refresh = untilRefresh(deps, app, memory);
@@ -177,6 +177,15 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
 
 const hydratedBy = ({ drySource, syncSource, hydrateTo }: SourceHydrator) =>
   `nothing is written to Git from here: what ${redactUrl(drySource.repoURL)} describes is synced from branch ${syncSource.targetBranch}, path ${syncSource.path}, into which somebody else has to render it, as a pipeline with \`outpost admin render\`${hydrateTo ? ` (by way of branch ${hydrateTo.targetBranch})` : ""}`;
+
+// A status that is refused, not merely late, will be refused again: nobody is helped by two full looks a second.
+const REFUSED_MS = 30_000;
+
+function untilWritten(deps: Deps, name: string, failure: Failure): Next {
+  if (failure.kind !== "stop") return { afterMs: 500 };
+  deps.log.warn({ app: name, reason: failure.reason }, `its status cannot be written: ${failure.message}`);
+  return { afterMs: REFUSED_MS };
+}
 
 /** A hook is run once: that it is to run is written before it does, so that whoever comes after knows. Only a write that fails has a Next. */
 async function note(app: Application, state: OperationState, targets: readonly Target[], report: Report): Promise<Next | undefined> {
