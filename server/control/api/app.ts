@@ -209,7 +209,8 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
       connectionsCheckingInterval: 1_000,
       // Ours says so as a Problem.
       requireHostHeader: false,
-      keepAliveTimeout: 30_000,
+      // Longer than any client that we know of keeps a connection it does not use: who takes one at its last moment would be reset.
+      keepAliveTimeout: 95_000,
     },
     app,
   );

@@ -3,13 +3,13 @@ import type { OperationId } from "../../../openapi/contract/operations.ts";
 import { parseJson } from "../../base/json.ts";
 import { Problem } from "../domain/problem.ts";
 
-/** A worker sends the state of thousands of objects at once; a person's request has one object in it. */
+/** A worker sends the state of thousands of objects at once, or a chart's objects as the answer to a question; a person's request has one object in it. */
 const MAX_BYTES = { exchange: 16 * 1024 * 1024, other: 1024 * 1024 };
 const LIMITS = { exchange: { depth: 64, members: 2_000_000 }, other: { depth: 64, members: 50_000 } };
 
 /** Reads a body within its limits and parses it; undefined when there is none. Nothing is parsed before its size is known to be fine. */
 export async function readBody(req: IncomingMessage, operation: OperationId): Promise<unknown> {
-  const size = operation === "exchange" ? "exchange" : "other";
+  const size = operation === "exchange" || operation === "completeTask" ? "exchange" : "other";
   const max = MAX_BYTES[size];
   const announced = Number(req.headers["content-length"] ?? 0);
   if (announced > max) throw tooLarge(max);
