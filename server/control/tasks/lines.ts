@@ -50,13 +50,12 @@ export async function* linesOf(
       if (complete) return task;
       if (items.length > 0) continue;
       if (after === 0 && Date.now() - asked > ASK_MS) throw late(agent, ASK_MS);
-      let timer: NodeJS.Timeout | undefined;
-      const look = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, LOOK_MS);
-        signal.addEventListener("abort", () => resolve(), { once: true });
-      });
-      await Promise.race([woken, look]);
+      const now = wake;
+      signal.addEventListener("abort", now, { once: true });
+      const timer = setTimeout(now, LOOK_MS);
+      await woken;
       clearTimeout(timer);
+      signal.removeEventListener("abort", now);
       yield [];
     }
   } finally {
