@@ -69,6 +69,8 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
     };
     const server = createApp(services, { validateResponses: settings.validateResponses });
     const closeIdle = trackIdle(server);
+    // What a store has piled up is cleared while nobody waits; a table a time, for as many as there may be.
+    for (let tables = 0; tables < 50 && (await store.upkeep?.()); tables++);
     const url = await listen(server, settings);
     const clockwork = [
       startSweeper(services),
