@@ -46,7 +46,10 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
   let beside: ReturnType<typeof localRepo> | undefined;
   const lookup = async () => {
     if (local) return local.door;
-    beside ??= localRepo(env);
+    beside ??= localRepo(env).catch((error: unknown) => {
+      beside = undefined;
+      throw error;
+    });
     return (await beside).door;
   };
   let engine: Engine | undefined;

@@ -25,7 +25,11 @@ export class AskPass {
     const secret = password ?? bearerToken;
     if (!secret) return { env: [], end: () => {} };
     this.#server ??= this.#listen();
-    await this.#server;
+    await this.#server.catch((error: unknown) => {
+      // What failed once may work for the next.
+      this.#server = undefined;
+      throw error;
+    });
     const nonce = randomBytes(24).toString("base64url");
     this.#lent.set(nonce, { username: username || "x-access-token", password: secret.reveal() });
     const env = Object.entries({
