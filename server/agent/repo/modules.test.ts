@@ -70,6 +70,24 @@ describe("submodules", () => {
     expect(await bench.names(asked(name, way(`http://localhost:${bench.git.port}/clos`)))).toMatch(/^RepositoryUrlRefused/);
   });
 
+  test("the parent's credentials go only where the project permits, and the answer says so", async () => {
+    const users = { ana: "pw" };
+    await bench.git.createRepository("secret", { users, files: { "s.yaml": configMap("s") } });
+    await bench.git.createRepository("above", {
+      users,
+      files: { "a.yaml": configMap("a"), ".gitmodules": modules(["m", "../secret.git"]), m: { module: await tip("secret") } },
+    });
+    const own = { username: "ana", password: new Secret("pw") };
+    const above = bench.git.cloneUrl("above");
+    const names = (sourceRepos?: string[]) => bench.names(asked("above", { ...own, sourceRepos }));
+    expect(await names([above])).toMatch(/^AuthenticationFailed: submodule m: .*sourceRepos do not permit it/);
+    expect(await names([above, `!${bench.git.cloneUrl("secret")}`])).toMatch(/sourceRepos do not permit it/);
+    // Nor from what another project was shown.
+    expect(await names([above, bench.git.cloneUrl("secret")])).toEqual(["a", "s"]);
+    expect(await names([above])).toMatch(/sourceRepos do not permit it/);
+    expect(await names()).toEqual(["a", "s"]);
+  });
+
   const one = (path: string, url: string, more = "") => ({ ".gitmodules": modules([path, url]) + more, m: { module: "1".repeat(40) } });
   test.each<[string, () => Record<string, string | { module: string } | { link: string }>, RegExp]>([
     ["a command as address", () => one("m", "ext::sh -c id"), /^RepositoryUrlRefused: submodule m/],
