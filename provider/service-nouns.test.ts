@@ -196,6 +196,8 @@ const SAMPLES: Record<string, Record<string, readonly string[]>> = {
     url: ['"https://git.example.com/a"', '"https://b.c"'],
     type: ['"git"'],
     github_app: [],
+    azure_service_principal: [],
+    use_azure_workload_identity: ["true", "false"],
     insecure_oci_force_http: ["false"],
     proxy: ['"http://proxy.example.com:3128"'],
   },

@@ -141,7 +141,7 @@ test("a connection is tried as its own Secret says, with what templates lend, fo
     expect(await tried("t2", { url, username: "ana", password: "no", project: "one" })).toBe("AuthenticationFailed");
     expect(await tried("t3", { url, type: "helm" })).toBe("RepositoryNotFound");
     expect(await tried("t4", { url: "oci://127.0.0.1:1/x", type: "oci", insecureOCIForceHttp: "true" })).toBe("ConnectionRefused");
-    expect(await tried("t5", { url: "https://nowhere.invalid/x", gcpServiceAccountKey: "{}" })).toBe("SourceUnsupported");
+    expect(await tried("t5", { url: "https://nowhere.invalid/x", gcpServiceAccountKey: "{}" })).toBe("AuthenticationFailed");
   } finally {
     repo.close();
     rmSync(folder, { recursive: true, force: true });
