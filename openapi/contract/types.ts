@@ -1644,7 +1644,7 @@ export interface components {
             image?: string;
             /** @description Image of Redis, for agents; default: that of the worker. */
             redisImage?: string;
-            /** @description Agents: controllers that share the applications, each a Deployment of its own. Default: 1. */
+            /** @description Agents: controllers that share the applications, each a Deployment of its own. Default: 1. Before another number is applied with kubectl, delete the Deployments labelled `app.kubernetes.io/component=controller`; Helm does so by itself. */
             shards?: number;
             /**
              * @description Agents: what stays together on one shard; default: `application`.

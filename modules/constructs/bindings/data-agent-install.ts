@@ -28,7 +28,7 @@ export interface DataAgentInstallConfig extends TerraformMetaArguments {
   readonly scmProviders?: string[];
   /** Agents: what stays together on one shard; default: `application`. One of `application`, `cluster`. */
   readonly shardBy?: string;
-  /** Agents: controllers that share the applications, each a Deployment of its own. Default: 1. */
+  /** Agents: controllers that share the applications, each a Deployment of its own. Default: 1. Before another number is applied with kubectl, delete the Deployments labelled `app.kubernetes.io/component=controller`; Helm does so by itself. */
   readonly shards?: number;
   /** `outpost_agent.NAME.uid`. It is unknown until the agent exists, so that the first plan does not ask for its installation. */
   readonly uid?: string;
@@ -128,7 +128,7 @@ export class DataAgentInstall extends TerraformDataSource {
     return this.getStringAttribute("shard_by");
   }
 
-  /** Agents: controllers that share the applications, each a Deployment of its own. Default: 1. */
+  /** Agents: controllers that share the applications, each a Deployment of its own. Default: 1. Before another number is applied with kubectl, delete the Deployments labelled `app.kubernetes.io/component=controller`; Helm does so by itself. */
   get shards(): number {
     return this.getNumberAttribute("shards");
   }
