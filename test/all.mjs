@@ -23,6 +23,7 @@ const unsteady = [];
 const MAX_UNSTEADY = 3;
 const rows = [];
 let running;
+let stopping = false;
 
 if (args.includes("--list")) {
   for (const s of stages) console.log(`${s.name.padEnd(10)} ${(s.jest ?? s.run.slice(0, 4)).join(" ")}`);
@@ -38,6 +39,7 @@ if (unknown) {
 }
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, () => {
+    stopping = true;
     if (running) end(running, "SIGTERM");
     setTimeout(() => process.exit(130), 3_000);
   });
@@ -148,6 +150,7 @@ function child(command, log, deadlineMs, line) {
   return new Promise((resolve) => {
     const out = openSync(log, "w");
     const env = { ...process.env, FORCE_COLOR: "0", OUTPOST_NODE: "1", CHECKPOINT_DISABLE: "1", ...(long ? { PROVE: "1" } : {}) };
+    if (stopping) return resolve({ code: 130, late: false });
     running = spawn(command[0], command.slice(1), { cwd: root, env, stdio: ["ignore", out, out], detached: true });
     const me = running;
     let late = false;
