@@ -214,7 +214,7 @@ describe("applications in other namespaces", () => {
 describe("application sets in other namespaces", () => {
   let sets: SetController;
   const log = { warn: () => {}, error: () => {} };
-  const start = async () => {
+  const start = async (hosts?: string[]) => {
     const { home, repo, repositories } = w.controller.deps;
     sets = new SetController({
       home,
@@ -223,6 +223,7 @@ describe("application sets in other namespaces", () => {
       repo,
       access: (url) => repositories.find(url),
       applications: (on) => w.controller.follow(on),
+      allowedProviders: hosts,
       log,
     });
     w.controller.onSetNamespaces = (now) => void sets.replaceNamespaces(now);
@@ -292,9 +293,14 @@ describe("application sets in other namespaces", () => {
         data,
       }),
     );
-    const scmProvider = { gitea: { owner: "o", api: "http://127.0.0.1:1", tokenRef: { secretName: "token", key: "token" } } };
+    const api = "http://127.0.0.1:1";
+    const scmProvider = { gitea: { owner: "o", api, tokenRef: { secretName: "token", key: "token" } } };
     await make("team-a", [], { generators: [{ scmProvider }] });
     const said = async () => JSON.stringify((await w.object(APPLICATION_SET, "team-a", "fleet"))?.status?.conditions ?? []);
+    // Hosts are the operator's to name, where it is others who make sets.
+    await w.settled(async () => (await said()).includes("not among OUTPOST_SCM_PROVIDERS"), "told that the host is not named");
+    await sets.stop();
+    await start([api]);
     await w.settled(async () => (await said()).includes("there is no Secret token in namespace team-a"), "told that there is none");
     // Not to be read is no reason to take anything away.
     expect(await has("team-a", "one")).toBeDefined();

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { jest } from "@jest/globals";
 import { type Aws, startAws } from "../../../test/servers/aws.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { type SignIn, tokenOf } from "./sign-in.ts";
@@ -165,6 +166,15 @@ describe("a program that prints a token", () => {
     const token = tokenOf({ execProviderConfig: { command: over.command } }, url, over.env)!;
     await token();
     await token();
+    // A clock that is wrong must not mean a program for each request.
+    expect(over.runs()).toBe(1);
+    const later = Date.now() + 6_000;
+    const clock = jest.spyOn(Date, "now").mockReturnValue(later);
+    try {
+      await token();
+    } finally {
+      clock.mockRestore();
+    }
     expect(over.runs()).toBe(2);
   });
 
