@@ -70,8 +70,7 @@ export class Projects {
     const before = this.#known;
     this.#known = new Map();
     for (const [name, project] of own) {
-      const whole = this.#whole(project, labels.get(name) ?? {}, own);
-      const text = JSON.stringify(whole);
+      const [whole, text] = written(this.#whole(project, labels.get(name) ?? {}, own));
       const old = before.get(name);
       // One that says the same stays the same object: what was found out for it still holds.
       this.#known.set(name, old?.text === text ? old : { text, project: whole });
@@ -91,6 +90,16 @@ export class Projects {
       if (global) whole = inherit(whole, global);
     }
     return whole;
+  }
+}
+
+/** A project beside its text; one so deep that it has none must not keep the others from being read. */
+function written(project: Project | string): [Project | string, string] {
+  try {
+    return [project, JSON.stringify(project)];
+  } catch {
+    const problem = "it is nested too deeply";
+    return [problem, problem];
   }
 }
 
