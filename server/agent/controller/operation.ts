@@ -83,13 +83,11 @@ const RECORD = { do: "sync", attempts: 0, onlyOutOfSync: false } as const;
 
 /**
  * Whether objects were applied of which no operation tells. What can be done twice is written down once, when it is done; if this program ended
- * between the two, all is Synced and the sync is begun again, which finds nothing to do and is written down. With hooks, that it runs was
- * written before it did, and they would run again.
+ * between the two, all is Synced and the sync is begun again, which finds nothing to do and is written down.
  */
-function unrecorded(app: Application, { live, own }: Destination, { revisions, normalised }: Wanted, status: Observed["status"]): boolean {
+function unrecorded(app: Application, { live, own }: Destination, { revisions }: Wanted, status: Observed["status"]): boolean {
   const { automated } = app.spec.syncPolicy ?? {};
   if (status !== "Synced" || !automated || automated.enabled === false) return false;
-  if (normalised.targets.some(({ hook }) => hook && !hook.skip)) return false;
   const last = app.status?.operationState;
   if (isDeepStrictEqual(revisionsOf(last?.syncResult), revisions)) return false;
   const since = Date.parse(last?.finishedAt ?? "") || 0;
@@ -119,8 +117,19 @@ function begin(operation: Operation, wanted: Wanted, app: Application, startedAt
   const revisions = wanted.revisions.map((revision, i) => named[i] ?? revision);
   // Argo CD's definition demands the one revision also where there are several.
   const syncResult = { ...(hasSeveral(app) ? { revision: "" } : {}), ...deployedOf(app, asked.length ? asked : own, revisions) };
-  const state: OperationState = { operation, phase: "Running", startedAt, syncResult };
+  const state: OperationState = {
+    operation,
+    phase: "Running",
+    startedAt: after(app.status?.operationState?.startedAt, startedAt),
+    syncResult,
+  };
   return retryCount ? { ...state, retryCount } : state;
+}
+
+/** Hooks are known by when their operation began, which is told in seconds: of two in one second the later would take the earlier's for its own. */
+function after(last: string | undefined, now: string): string {
+  const least = Date.parse(last ?? "") + 1_000;
+  return least > Date.parse(now) ? new Date(least).toISOString().replace(/\.\d+/, "") : now;
 }
 
 /** The objects of the operation's own revisions, when they are not those that were compared. */

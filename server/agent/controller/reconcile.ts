@@ -189,7 +189,8 @@ function untilWritten(deps: Deps, name: string, failure: Failure): Next {
 
 /** A hook is run once: that it is to run is written before it does, so that whoever comes after knows. Only a write that fails has a Next. */
 async function note(app: Application, state: OperationState, targets: readonly Target[], report: Report): Promise<Next | undefined> {
-  if (app.status?.operationState?.startedAt === state.startedAt || !targets.some(({ hook }) => hook && !hook.skip)) return undefined;
+  // Not by when it began: two may begin within a second.
+  if (app.status?.operationState === state || !targets.some(({ hook }) => hook && !hook.skip)) return undefined;
   const saved = await report.save();
   if (saved.kind === "done") return undefined;
   await report.drop();
