@@ -111,6 +111,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   // Does something have to be done about the difference?
   let next: Next | undefined;
   let state = await operationToRun(deps, app, destination.value, wanted.value, seen, report, now, (afterMs) => (next = { afterMs }));
+  if (state && state.operation === app.operation) report.take(app.operation);
   // A window that has closed stops what has begun at the next step; what was to begin waits as it is.
   const away = isBlind(normalised.targets, unseen);
   const blind = away && { message: `waiting until its objects can be seen: ${away.message}`, afterMs: UNSEEN_MS };
@@ -167,8 +168,10 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     summary: seen.images.length ? { images: seen.images } : {},
     controllerNamespace: deps.namespace,
   });
-  const written = await report.end({ refreshed: freshness !== "cached", taken: state?.operation });
+  const written = await report.end({ refreshed: freshness !== "cached" });
   if (written.kind !== "done") return untilWritten(deps, name, written);
+  // What was asked for while this one ran begins now: nobody else says so again.
+  if (state && !isOpen(state) && deps.store.get(name)?.operation) next = { afterMs: 1 };
   // A watch tells when its kind can be seen again; a group whose server does not answer has none.
   if (unseen.size && !(next && next.afterMs < UNSEEN_MS)) next = { afterMs: UNSEEN_MS };
   const refresh = untilRefresh(deps, app, memory);
@@ -212,6 +215,8 @@ function freshnessOf(deps: Deps, app: Application, memory: Memory): Freshness {
   if (refresh === "hard") return "hard";
   if (refresh !== undefined) return "normal";
   const attempt = app.status?.operationState;
+  // Who asks for a sync means what Git has now.
+  if (app.operation && !isOpen(attempt)) return "normal";
   if (attempt && isOpen(attempt) && attempt.operation.retry?.refresh && (retryAt(attempt) ?? Number.POSITIVE_INFINITY) <= deps.now())
     return "normal";
   const asked = sourceDigest(deps, app);

@@ -27,19 +27,33 @@ function world(more: Partial<Application> = {}) {
 }
 
 test("a sync that was asked for while another is carried out is left for the next look", async () => {
-  const { report, written, meanwhile } = world();
+  const { report, written, meanwhile } = world({ operation: automated });
+  report.take(automated);
   report.set({ operationState: { ...running, phase: "Succeeded" } });
   meanwhile({ operation: asked });
-  await report.end({ taken: automated });
+  await report.end();
   expect(written).toHaveLength(1);
   expect(written[0]).not.toHaveProperty("operation");
 });
 
-test("the sync that was carried out is taken away", async () => {
+test("the sync that was begun is taken away, with the first that is written of it", async () => {
   const { report, written } = world({ operation: asked });
+  report.take(asked);
+  report.set({ operationState: { ...running, operation: asked } });
+  await report.save();
+  expect(written).toEqual([expect.objectContaining({ operation: null, status: expect.anything() })]);
+});
+
+test("the same sync that is asked for again while it is carried out is left for the next look", async () => {
+  const { report, written, meanwhile } = world({ operation: asked });
+  report.take(asked);
+  report.set({ operationState: { ...running, operation: asked } });
+  await report.save();
+  meanwhile({ operation: structuredClone(asked), status: { operationState: { ...running, operation: asked } } });
   report.set({ operationState: { ...running, operation: asked, phase: "Succeeded" } });
-  await report.end({ taken: asked });
-  expect(written).toEqual([expect.objectContaining({ operation: null })]);
+  await report.end();
+  expect(written).toHaveLength(2);
+  expect(written[1]).not.toHaveProperty("operation");
 });
 
 test("a refresh that was asked for during a look is not answered by it", async () => {

@@ -22,6 +22,8 @@ export class Report {
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<unknown> = Promise.resolve();
   #closed = false;
+  /** The operation that was asked for and is begun in this look: it goes when that is first written. The same one may then be asked for again. */
+  #begun: Operation | undefined;
 
   constructor(deps: Deps, name: string) {
     this.#deps = deps;
@@ -50,6 +52,11 @@ export class Report {
     Object.assign(this.#next, part);
   }
 
+  /** Says that an operation that was asked for is begun. */
+  take(operation: Operation): void {
+    this.#begun = operation;
+  }
+
   /** The status so far, as the next step may need it. */
   get status(): ApplicationStatus {
     return { ...this.#deps.store.get(this.#name)?.status, ...this.#next };
@@ -58,45 +65,43 @@ export class Report {
   /** Writes what is set so far, before something begins that must not be done twice. */
   async save(): Promise<Outcome<unknown>> {
     await this.#writing;
-    const app = this.#deps.store.get(this.#name);
-    const status = app && this.#difference(app, this.#next);
-    return status ? this.#deps.store.patch(this.#name, { status }, false) : done(undefined);
+    return this.#write((app) => this.#difference(app, this.#next), {});
   }
 
-  /** Writes the result; fields that were not set stay as they are. `taken` is the operation that was carried out. */
-  async end(options: { refreshed?: boolean; taken?: Operation } = {}): Promise<Outcome<unknown>> {
+  /** Writes the result; fields that were not set stay as they are. */
+  async end({ refreshed: looked = false } = {}): Promise<Outcome<unknown>> {
     this.#closed = true;
     clearTimeout(this.#timer);
     await this.#writing;
+    const result = (app: Application) => this.#difference(app, { ...this.#next, conditions: this.#timed(app, this.#conditions) });
+    return this.#write(result, { looked });
+  }
+
+  /** One write, whole where nobody came between. Only the request that was carried out goes: one that came meanwhile stays for the next look. */
+  async #write(statusOf: (app: Application) => object | undefined, { looked }: { looked?: boolean }): Promise<Outcome<unknown>> {
     let app = this.#deps.store.get(this.#name);
     for (let tries = 0; ; tries++) {
       if (!app) return done(undefined);
-      // Only the request that was carried out is taken away: one that came meanwhile stays for the next look.
-      const taken = options.taken !== undefined && app.operation !== undefined && same(app.operation, options.taken);
-      const refresh = app.metadata.annotations?.[META.refresh];
-      const refreshed = options.refreshed && refresh !== undefined && refresh === this.#refresh;
-      const patch = this.#patch(app, options.refreshed === true, { taken, refreshed: refreshed === true });
-      if (Object.keys(patch).length === 0) return done(undefined);
-      const written = await (tries === 0
-        ? this.#deps.store.replace(app, patch)
-        : this.#deps.store.patch(this.#name, patch, taken || refreshed === true));
+      const { metadata, operation } = app;
+      const taken = this.#begun !== undefined && operation !== undefined && same(operation, this.#begun);
+      const refresh = metadata.annotations?.[META.refresh];
+      const refreshed = looked === true && refresh !== undefined && refresh === this.#refresh;
+      const status = statusOf(app);
+      const own = taken || refreshed;
+      if (!own && !status) return done(undefined);
+      const annotations = refreshed ? { annotations: { [META.refresh]: null } } : {};
+      // The time of the last look is written along with something else: by itself it is not worth a write.
+      const reconciledAt = looked ? { reconciledAt: new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "") } : {};
+      const patch = {
+        ...(own ? { metadata: { resourceVersion: metadata.resourceVersion, ...annotations } } : {}),
+        ...(taken ? { operation: null } : {}),
+        ...(status || looked ? { status: { ...status, ...reconciledAt } } : {}),
+      };
+      const written = await (tries === 0 ? this.#deps.store.replace(app, patch) : this.#deps.store.patch(this.#name, patch, own));
+      if (written.kind === "done") this.#begun = undefined;
       if (written.kind === "done" || written.reason !== KUBE.conflict || tries === 3) return written;
       app = await this.#deps.store.reread(this.#name);
     }
-  }
-
-  #patch(app: Application, looked: boolean, { taken, refreshed }: { taken: boolean; refreshed: boolean }): Record<string, unknown> {
-    const patch: Record<string, unknown> = {};
-    const status = this.#difference(app, { ...this.#next, conditions: this.#timed(app, this.#conditions) });
-    const own = taken || refreshed;
-    if (own)
-      patch.metadata = { resourceVersion: app.metadata.resourceVersion, ...(refreshed ? { annotations: { [META.refresh]: null } } : {}) };
-    if (taken) patch.operation = null;
-    // The time of the last look is written along with something else: by itself it is not worth a write.
-    if (looked && (own || status))
-      patch.status = { ...status, reconciledAt: new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "") };
-    else if (status) patch.status = status;
-    return patch;
   }
 
   /** Forgets a step that was announced: the reconciliation ends without a result of its own. */
@@ -110,9 +115,12 @@ export class Report {
     this.#timer = undefined;
     const app = this.#deps.store.get(this.#name);
     if (this.#closed || !app || !this.#announced) return;
-    const conditions = [...(app.status?.conditions ?? []).filter((c) => c.type !== "Reconciling"), this.#announced];
-    const status = this.#difference(app, { ...this.#next, conditions: this.#timed(app, conditions) });
-    if (status) this.#writing = this.#writing.then(() => this.#deps.store.patch(this.#name, { status }, false));
+    const announced = this.#announced;
+    const status = (known: Application) => {
+      const conditions = [...(known.status?.conditions ?? []).filter((c) => c.type !== "Reconciling"), announced];
+      return this.#difference(known, { ...this.#next, conditions: this.#timed(known, conditions) });
+    };
+    this.#writing = this.#writing.then(() => this.#write(status, {}));
   }
 
   /** A condition keeps its time while it says the same. */
