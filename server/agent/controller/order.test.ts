@@ -115,6 +115,13 @@ test("PruneLast comes after the last wave", () => {
     ["-old@5"],
   ]);
 });
+test("PruneLast of the application holds for an object that says no to it, and of an object where the application says no", () => {
+  const says = (value: boolean) => ({ "argocd.argoproj.io/sync-options": `PruneLast=${value}` });
+  const extra = [object("ConfigMap", "yes", says(true)), object("ConfigMap", "no", says(false))];
+  const wanted = [object("ConfigMap", "a", { [WAVE]: "4" })];
+  expect(plan(wanted, extra, ["PruneLast=true"])).toEqual([["a@4"], ["-no@5", "-yes@5"]]);
+  expect(plan(wanted, extra, ["PruneLast=false"])).toEqual([["-no@0"], ["a@4"], ["-yes@5"]]);
+});
 test("a definition is lifted in front of what needs it", () => {
   const crd = object("CustomResourceDefinition", "crd", { [WAVE]: "3" }, { spec: { group: "x.io", names: { kind: "X" } } });
   const custom = { ...object("X", "x", { [WAVE]: "-1" }), apiVersion: "x.io/v1" };

@@ -105,7 +105,9 @@ function pruneTasks(
     .map(({ object, resource }) => {
       const key = keyOf(object);
       const mirrored = waves[waves.length - 1 - waves.indexOf(waveOf(object))]!;
-      const wave = syncOption("PruneLast", object, options) === "true" ? last : mirrored;
+      // Of the object or of the application: an object cannot say no to it.
+      const late = [object, undefined].some((one) => syncOption("PruneLast", one, options) === "true");
+      const wave = late ? last : mirrored;
       return { id: `Sync|${key}`, key, phase: "Sync" as const, wave, object, hook: false, prune: true, resource };
     })
     .filter(({ key }) => isSelected(key));
