@@ -6,13 +6,12 @@ import type { Secret } from "../../base/secret.ts";
 import { grant } from "./oauth.ts";
 import { tokens } from "./tokens.ts";
 import { REPO, type RepoAccess } from "./types.ts";
-import { redactUrl } from "./url.ts";
+import { AZURE_DEVOPS, redactUrl } from "./url.ts";
 
 // Azure DevOps is known to Microsoft's sign-in by this number, everywhere.
 const DEVOPS = "499b84ac-1321-427f-aa17-267ca6975798/.default";
 const PUBLIC = "https://login.microsoftonline.com";
 const SIGN_IN = /^login\.(microsoftonline\.(com|us|de)|partner\.microsoftonline\.cn|chinacloudapi\.cn|windows\.net)$/;
-const GIT = /^(dev\.azure\.com|[a-z0-9-]+\.visualstudio\.com)$/i;
 const REGISTRY = /^[a-z0-9-]+\.azurecr\.(io|us|cn|de)$/i;
 const NOBODY = /^$/;
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
@@ -24,7 +23,7 @@ export const AZURE_USER = "00000000-0000-0000-0000-000000000000";
 export const hasAzure = (repo: RepoAccess): boolean => repo.azureWorkloadIdentity === true || repo.azurePrincipal !== undefined;
 
 /** The token by which Azure DevOps lets an application in, or the repo server itself. */
-export const azureToken = (repo: RepoAccess): Promise<Outcome<Secret>> => signIn(repo, DEVOPS, GIT);
+export const azureToken = (repo: RepoAccess): Promise<Outcome<Secret>> => signIn(repo, DEVOPS, AZURE_DEVOPS);
 
 /**
  * What a registry of Azure takes as a password: it gives one for a token of the sign-in. `realm` is where the registry says that tokens are

@@ -8,6 +8,9 @@ const SCP = /^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]+):(?!\/\/)(.+)$/;
 // What ends up in arguments, environment and prompts must not contain a control character or a blank.
 const UNSAFE = /[\p{Cc}\s]/u;
 
+/** Hosts of Azure DevOps. */
+export const AZURE_DEVOPS = /^(dev\.azure\.com|[a-z0-9-]+\.visualstudio\.com)$/i;
+
 /** The address and all that lets one in: what one may read, another one with the same address may not. */
 export function identityOf(repo: RepoAccess) {
   const { password, sshPrivateKey, bearerToken, tlsClientKey, githubAppPrivateKey, gcpServiceAccountKey, azurePrincipalSecret } = repo;
@@ -47,14 +50,12 @@ export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<Rep
   if (isMetadata(parsed.hostname)) return refuse("is at a refused address");
   if (!parsed.hostname || parsed.hostname.startsWith("-")) return refuse("has no host");
   if (parsed.protocol === "ssh:") return done(repo);
-  const { username, password } = parsed;
+  const { username, password: inUrl } = parsed;
   parsed.username = parsed.password = "";
-  return done({
-    ...repo,
-    url: parsed.href,
-    username: repo.username ?? (decodeURIComponent(username) || undefined),
-    password: repo.password ?? (password ? new Secret(decodeURIComponent(password)) : undefined),
-  });
+  const password = repo.password ?? (inUrl ? new Secret(decodeURIComponent(inUrl)) : undefined);
+  // The addresses that Azure DevOps shows have the organisation there: without a password it is nobody who could sign in.
+  const user = !password && AZURE_DEVOPS.test(parsed.hostname) ? "" : decodeURIComponent(username);
+  return done({ ...repo, url: parsed.href, username: repo.username ?? (user || undefined), password });
 }
 
 /** The host and port that an address is about; undefined for a plain path. */
