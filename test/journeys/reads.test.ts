@@ -36,6 +36,16 @@ test("the tree leads from the Deployment to its running Pod, and from the Servic
   expect(out).toMatch(/^ {3}└─ Pod guestbook-|^│ {2}└─ Pod guestbook-/m);
 });
 
+test("what its Pods write and what Kubernetes tells of them is read through the agent", async () => {
+  const of = ["--group", "apps", "--kind", "Deployment", "--name", "guestbook"];
+  for (const more of [[], ["--follow", "--timeout", "5"]]) {
+    const logs = await w.cli("app", "logs", "guestbook", ...of, ...more);
+    expect([logs.exit, logs.out]).toEqual([0, expect.stringMatching(/^guestbook on port \d+$/m)]);
+  }
+  const events = await w.cli("app", "events", "guestbook");
+  expect([events.exit, events.out]).toEqual([0, expect.stringMatching(/Started +.*Pod/)]);
+});
+
 test("a restart makes new Pods, and self-heal lets it be", async () => {
   const pods = async () => (await kubectl("-n", "guestbook", "get", "pods", "-o", "jsonpath={.items[*].metadata.uid}")).split(" ");
   const before = await pods();

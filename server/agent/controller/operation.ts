@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { done } from "../../base/outcome.ts";
+import { done, type Failure } from "../../base/outcome.ts";
 import { instanceOf } from "../project/instance.ts";
 import {
   type Application,
@@ -109,6 +109,21 @@ function supersedable(app: Application, wanted: Wanted): boolean {
 
 export const byItself = ({ operation }: OperationState): boolean => operation.initiatedBy?.automated === true;
 
+// A sync that was asked for is not kept for days, to run when nobody expects it: not for what is away, and less for what is wrong, which may
+// be a repository or a project that was made along with the application and arrives after it.
+const PATIENCE_MS = { later: 180_000, stop: 10_000 };
+
+/** What becomes of an operation where it is not known what it should do: `type` is the condition that says why. Without a result it waits. */
+export function withoutTargets(app: Application, type: string, failure: Failure, now: string): OperationState | undefined {
+  const { operationState: last, conditions } = app.status ?? {};
+  if (last?.phase === "Terminating") return { ...last, phase: "Failed", message: "Operation terminated", finishedAt: now };
+  if (!app.operation || isOpen(last)) return undefined;
+  const since = conditions?.find((c) => c.type === type)?.lastTransitionTime ?? now;
+  if (Date.parse(now) - Date.parse(since) < PATIENCE_MS[failure.kind === "stop" ? "stop" : "later"]) return undefined;
+  const startedAt = after(last?.startedAt, now);
+  return { operation: app.operation, phase: "Error", message: `${type}: ${failure.message}`, startedAt, finishedAt: startedAt };
+}
+
 function begin(operation: Operation, wanted: Wanted, app: Application, startedAt: string, retryCount?: number): OperationState {
   const own = sourcesOf(app);
   const asked = deployedSources(operation.sync);
@@ -155,7 +170,7 @@ const RETRYING = /Retrying attempt #\d+ at (\S+)\.$/;
 
 /** A failed attempt that has retries left stays `Running` until the time it names. */
 export function retry(state: OperationState, now: number): { state: OperationState; afterMs: number } | undefined {
-  if (state.phase !== "Failed" || state.message === "Operation terminated") return undefined;
+  if ((state.phase !== "Failed" && state.phase !== "Error") || state.message === "Operation terminated") return undefined;
   const count = (state.retryCount ?? 0) + 1;
   const afterMs = retryDelay(state.operation.retry, count);
   if (afterMs === undefined) return undefined;

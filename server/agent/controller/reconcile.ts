@@ -13,7 +13,7 @@ import { finalize } from "./finalize.ts";
 import { demandsOf } from "./integrity.ts";
 import type { Target } from "./normalise.ts";
 import { isBlind, type Observed, observe, watchKinds } from "./observe.ts";
-import { byItself, history, operationToRun, retry, retryAt, targetsOf } from "./operation.ts";
+import { byItself, history, operationToRun, retry, retryAt, targetsOf, withoutTargets } from "./operation.ts";
 import { findOrphans } from "./orphans.ts";
 import { firstReason, isOpen } from "./policy.ts";
 import { NAMESPACE_REFUSED, place, projectOf } from "./projects.ts";
@@ -31,6 +31,8 @@ const FORGOTTEN_MS = 300_000;
 // While Git cannot be asked, the last answer stands this long.
 const GRACE_MS = 180_000;
 const UNSEEN_MS = 30_000;
+// An operation that waits for what is wrong, see `withoutTargets`.
+const WAITING_MS = 3_000;
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 
 /** One look at one application, from its specification to its status. */
@@ -46,11 +48,11 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   // Can this specification be worked with at all, and where does it go?
   report.set(echo(app));
   const invalid = validate(app);
-  if (invalid) return unknown(report, "InvalidSpecError", invalid);
+  if (invalid) return unknown(report, app, "InvalidSpecError", invalid, now());
   const destination = await place(deps, app);
   // Argo CD has this one under another type.
   if (destination.kind !== "done")
-    return unknown(report, destination.reason === NAMESPACE_REFUSED ? "UnknownError" : "InvalidSpecError", destination);
+    return unknown(report, app, destination.reason === NAMESPACE_REFUSED ? "UnknownError" : "InvalidSpecError", destination, now());
 
   if (app.spec.sourceHydrator) report.condition("HydrationExternal", "HydratedElsewhere", hydratedBy(app.spec.sourceHydrator));
 
@@ -64,7 +66,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   );
   const wanted = await ask(deps, app, destination.value, memory, freshness, report);
   if (wanted.kind !== "done") {
-    const next = await unknown(report, "ComparisonError", wanted, true);
+    const next = await unknown(report, app, "ComparisonError", wanted, now(), true);
     return next ?? untilRefresh(deps, app, memory);
   }
   const { normalised, revisions, sourceTypes } = wanted.value;
@@ -210,13 +212,15 @@ function remember(deps: Deps, name: string): Memory {
   return memory;
 }
 
+/** Who asks for a sync means what Git has now. */
+const isAsked = (app: Application): boolean => app.operation !== undefined && !isOpen(app.status?.operationState);
+
 function freshnessOf(deps: Deps, app: Application, memory: Memory): Freshness {
   const refresh = app.metadata.annotations?.[META.refresh];
   if (refresh === "hard") return "hard";
   if (refresh !== undefined) return "normal";
   const attempt = app.status?.operationState;
-  // Who asks for a sync means what Git has now.
-  if (app.operation && !isOpen(attempt)) return "normal";
+  if (isAsked(app)) return "normal";
   if (attempt && isOpen(attempt) && attempt.operation.retry?.refresh && (retryAt(attempt) ?? Number.POSITIVE_INFINITY) <= deps.now())
     return "normal";
   const asked = sourceDigest(deps, app);
@@ -283,7 +287,7 @@ async function ask(
 
 /** Whether the last refusal still holds, so that events of the cluster do not become questions to Git. */
 function stands(deps: Deps, app: Application, { failure, askedAt }: Memory, asked: string): boolean {
-  if (!failure || failure.sourceDigest !== asked || app.metadata.annotations?.[META.refresh] !== undefined) return false;
+  if (!failure || failure.sourceDigest !== asked || app.metadata.annotations?.[META.refresh] !== undefined || isAsked(app)) return false;
   return deps.now() - askedAt < retryMs(app, failure) - 50;
 }
 
@@ -311,12 +315,23 @@ const healthWithTime = (app: Application, status: Observed["health"], now: () =>
 });
 
 /** Nothing is known, so nothing is changed: the reason is the only news. */
-async function unknown(report: Report, type: string, failure: Failure, refreshed = false): Promise<Next | undefined> {
+async function unknown(
+  report: Report,
+  app: Application,
+  type: string,
+  failure: Failure,
+  now: string,
+  refreshed = false,
+): Promise<Next | undefined> {
   report.condition(type, failure.reason, failure.message);
+  const ended = withoutTargets(app, type, failure, now);
+  if (ended) report.set({ operationState: ended });
+  if (ended && ended.operation === app.operation) report.take(ended.operation);
   report.set({ sync: { ...report.status.sync, status: "Unknown" }, health: report.status.health ?? { status: "Unknown" } });
   const written = await report.end({ refreshed });
   if (written.kind !== "done") return { afterMs: 1_000 };
-  return failure.kind === "later" ? { afterMs: failure.afterMs } : undefined;
+  if (failure.kind === "later") return { afterMs: failure.afterMs };
+  return app.operation && !ended ? { afterMs: WAITING_MS } : undefined;
 }
 
 /** When an application looks again by itself: after a failure, and where the cluster is asked for what belongs to nobody. */
