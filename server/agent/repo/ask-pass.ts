@@ -2,9 +2,13 @@ import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { createServer, type Http2Server } from "node:http2";
+import { join } from "node:path";
+import { again, done, type Outcome } from "../../base/outcome.ts";
 import { ASK_PASS, decodeNonce, encodeCredentials, frame, STATUS, unframe, type Variable } from "./plugin-wire.ts";
-import type { RepoAccess } from "./types.ts";
+import { REPO, type RepoAccess } from "./types.ts";
 
+// No plugin's: their names begin with a letter or digit.
+const ASK_PASS_SOCKET = ".ask-pass.sock";
 const MAX_REQUEST = 10_000;
 
 /**
@@ -16,20 +20,27 @@ export class AskPass {
   readonly #lent = new Map<string, { username: string; password: string }>();
   #server: Promise<Http2Server> | undefined;
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(folder: string) {
+    this.#path = join(folder, ASK_PASS_SOCKET);
   }
 
   /** Variables for the plugin; they mean nothing any more after `end`. */
-  async lend({ username, password, bearerToken }: RepoAccess): Promise<{ env: Variable[]; end(): void }> {
+  async lend({ username, password, bearerToken }: RepoAccess): Promise<Outcome<{ env: Variable[]; end(): void }>> {
     const secret = password ?? bearerToken;
-    if (!secret) return { env: [], end: () => {} };
-    this.#server ??= this.#listen();
-    await this.#server.catch((error: unknown) => {
+    if (!secret) return done({ env: [], end: () => {} });
+    const starting = this.#server ?? this.#listen();
+    this.#server = starting;
+    try {
+      await starting;
+    } catch (error) {
       // What failed once may work for the next.
-      this.#server = undefined;
-      throw error;
-    });
+      if (this.#server === starting) this.#server = undefined;
+      const { code, message } = error as NodeJS.ErrnoException;
+      return again(
+        REPO.plugin,
+        `what lets git in cannot be lent: ${ASK_PASS_SOCKET} cannot be made beside the plugins' sockets (${code || message})`,
+      );
+    }
     const nonce = randomBytes(24).toString("base64url");
     this.#lent.set(nonce, { username: username || "x-access-token", password: secret.reveal() });
     const env = Object.entries({
@@ -40,7 +51,7 @@ export class AskPass {
       // As sidecars see it, whose folder may be another.
       [ASK_PASS.socket]: process.env.OUTPOST_ASK_PASS_SOCKET || this.#path,
     }).map(([name, value]) => ({ name, value }));
-    return { env, end: () => void this.#lent.delete(nonce) };
+    return done({ env, end: () => void this.#lent.delete(nonce) });
   }
 
   close(): void {
@@ -77,7 +88,10 @@ export class AskPass {
       server.listen(this.#path, resolve);
     });
     // Sidecars may run as another user of the Pod's group.
-    await chmod(this.#path, 0o660);
+    await chmod(this.#path, 0o660).catch((error: unknown) => {
+      server.close();
+      throw error;
+    });
     return server;
   }
 }

@@ -16,8 +16,6 @@ import type { Tree } from "./tree.ts";
 import { type PluginParameters, REPO, type RepoAccess } from "./types.ts";
 import { identityOf, isSsh } from "./url.ts";
 
-// No plugin's: their names begin with a letter or digit.
-const ASK_PASS_SOCKET = ".ask-pass.sock";
 // A Pod has a handful of sidecars.
 const MAX_PLUGINS = 50;
 const MAX_REMEMBERED = 10_000;
@@ -107,12 +105,13 @@ export class Plugins {
   async #generateWith(client: PluginClient, bundle: Bundle, repo: RepoAccess): Promise<Outcome<string[]>> {
     const signedIn = await withToken(repo);
     if (signedIn.kind !== "done") return signedIn;
-    this.#askPass ??= new AskPass(join(this.#folder!, ASK_PASS_SOCKET));
+    this.#askPass ??= new AskPass(this.#folder!);
     const lent = await this.#askPass.lend(signedIn.value);
+    if (lent.kind !== "done") return lent;
     try {
-      return await client.generate({ ...bundle, env: [...bundle.env, ...lent.env] });
+      return await client.generate({ ...bundle, env: [...bundle.env, ...lent.value.env] });
     } finally {
-      lent.end();
+      lent.value.end();
     }
   }
 
