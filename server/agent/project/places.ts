@@ -46,18 +46,21 @@ export class Places {
     return open({ namespace: this.#own, own: true, signal: this.#signal, end: () => undefined });
   }
 
-  /** Begins with what is new and ends what is no more; nothing of an application is changed by either. */
+  /**
+   * Begins with what is new and ends what is no more; nothing of an application is changed by either. What was seen by a watch that ends stays
+   * known where it still is for us: the new one's list puts it right.
+   */
   async replace(patterns: readonly string[], open: Open): Promise<void> {
     const before = this.#patterns;
     if (before.length === patterns.length && before.every((one, i) => one === patterns[i])) return;
     const wanted = new Set(areNames(patterns) ? patterns.filter((one) => one !== this.#own) : [`${ALL}${patterns.join()}`]);
+    this.#patterns = patterns;
     for (const [id, { scope, abort }] of this.#open) {
       if (wanted.has(id)) continue;
       abort.abort();
       this.#open.delete(id);
       scope.end();
     }
-    this.#patterns = patterns;
     await Promise.all([...wanted].filter((id) => !this.#open.has(id)).map((id) => this.#begin(id, open)));
   }
 
@@ -76,16 +79,17 @@ export class Places {
   /** What a scope's watch shows, as it is kept: of what is known, all that a list does not have is gone. */
   keeping<T extends Placed>(scope: Scope, kept: Kept<T>) {
     const nameOf = (object: Placed) => instanceOf(object, this.#own);
-    const keep = (names: ReadonlySet<string>) => {
-      for (const one of [...kept.all()]) if (this.covers(scope, one) && !names.has(nameOf(one))) kept.gone(nameOf(one));
+    const keep = (isKept: (one: Placed) => boolean) => {
+      for (const one of [...kept.all()]) if (!isKept(one)) kept.gone(nameOf(one));
       kept.listed?.();
     };
-    scope.end = () => keep(new Set());
+    scope.end = () => keep(({ metadata }) => this.has(metadata.namespace));
     return {
       replace: (items: T[]) => {
         const mine = items.filter((item) => this.covers(scope, item));
         for (const item of mine) kept.seen(item);
-        keep(new Set(mine.map(nameOf)));
+        const names = new Set(mine.map(nameOf));
+        keep((one) => !this.covers(scope, one) || names.has(nameOf(one)));
       },
       change: (type: string, object: T) => {
         if (!this.covers(scope, object)) return;
