@@ -2600,7 +2600,7 @@ export interface components {
             /** @description Profile of the agent's own AWS configuration. */
             profile?: string;
         };
-        /** @description A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS. */
+        /** @description A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS, and for the server where OUTPOST_EXEC_ORIGINS names some. */
         ClusterExec: {
             /** @description Name or path of the program. */
             command: string;

@@ -212,7 +212,7 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly credentials?: ClusterCredentials;
   /** Change it to any other value to send new credentials. */
   readonly credentialsVersion?: string;
-  /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS. */
+  /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS, and for the server where OUTPOST_EXEC_ORIGINS names some. */
   readonly exec?: ClusterExec;
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   readonly id: string;
@@ -310,7 +310,7 @@ export class Cluster extends TerraformResource {
     return this.getStringAttribute("credentials_version");
   }
 
-  /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS. */
+  /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS, and for the server where OUTPOST_EXEC_ORIGINS names some. */
   get exec(): ClusterExecReference {
     return new ClusterExecReference(this, "exec", false);
   }

@@ -167,7 +167,7 @@ export class DataCluster extends TerraformDataSource {
     return this.getStringAttribute("credentials_version");
   }
 
-  /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS. */
+  /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS, and for the server where OUTPOST_EXEC_ORIGINS names some. */
   get exec(): DataClusterExecReference {
     return new DataClusterExecReference(this, "exec", false);
   }

@@ -19,6 +19,8 @@ import { Shard } from "./shard.ts";
  *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
  *   OUTPOST_EXEC_COMMANDS     credential plugins that clusters may name, as they name them, with commas between (default none; also for the link)
  *   OUTPOST_EXEC_VARIABLES    variables that these may be given (default some of AWS's and Azure's that say who signs in)
+ *   OUTPOST_EXEC_ORIGINS      the only servers that they run for: origins such as https://*.clusters.example:6443, globs, with commas between; to
+ *                             these past no proxy of the cluster's Secret, and none unchecked (default: any; also for the link)
  *   OUTPOST_CLOUD_ORIGINS     servers besides EKS's own to which the identity in AWS may be shown
  *   OUTPOST_WORKERS           applications looked at at once (default 32)
  *   OUTPOST_SCM_PROVIDERS     the only addresses that application sets may ask for repositories and pull requests, with commas between

@@ -225,4 +225,34 @@ describe("a program that prints a token", () => {
     const env = own({ OUTPOST_EXEC_COMMANDS: "no-such-plugin" });
     expect(await ask({ execProviderConfig: missing }, env)).toMatch(/not in the agent's image: build an image with it/);
   });
+
+  test.each<[string, string, string, Partial<SignIn>, boolean]>([
+    ["its origin", "https://a.example:6443", "https://a.example:6443", {}, true],
+    ["its origin, as one writes it", "https://a.example/", "https://a.example:443/,https://b.example", {}, true],
+    ["a glob", "https://a.clusters.example", "https://x.example, https://*.clusters.example", {}, true],
+    ["another host", "https://a.example", "https://b.example", {}, false],
+    ["another port", "https://a.example:8443", "https://a.example", {}, false],
+    ["another scheme", "http://a.example", "https://*", {}, false],
+    [
+      "a name in the user's part or the path",
+      "https://x.clusters.example@evil.test/.clusters.example",
+      "https://*.clusters.example",
+      {},
+      false,
+    ],
+    ["a proxy of the Secret", "https://a.example", "https://a.example", { proxyUrl: "https://proxy.test" }, false],
+    ["a server that nobody checks", "https://a.example", "https://a.example", { tlsClientConfig: { insecure: true } }, false],
+  ])("it runs only for the servers that the operator names: %s", async (what, server, origins, more, runs) => {
+    const made = plugin(`origins${what.replace(/\W/g, "")}`, prints({ token: "tok" }));
+    const token = tokenOf({ execProviderConfig: { command: made.command }, ...more }, server, {
+      ...made.env,
+      OUTPOST_EXEC_ORIGINS: origins,
+    })!;
+    const said = await token().then(
+      (got) => got.reveal(),
+      (error: Error) => error.message,
+    );
+    expect(said).toMatch(runs ? /^tok$/ : /OUTPOST_EXEC_ORIGINS/);
+    expect(made.runs()).toBe(runs ? 1 : 0);
+  });
 });

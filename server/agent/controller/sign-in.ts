@@ -3,6 +3,7 @@ import { EnvHttpProxyAgent, request } from "undici";
 import { awsCredentials, eksToken, NoAwsCredentials, PRESIGNED_MS } from "../../base/aws.ts";
 import { digest } from "../../base/canonical.ts";
 import { isCloudOrigin } from "../../base/cloud-origin.ts";
+import { matchGlob } from "../../base/glob.ts";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
 import { RUN_REASONS, run } from "../../base/run.ts";
 import { Secret } from "../../base/secret.ts";
@@ -54,7 +55,7 @@ export function tokenOf(config: SignIn, server: string, env: NodeJS.ProcessEnv =
   const id = digest([config, server]);
   const before = known.get(id);
   if (before && env === process.env) return before;
-  const made = awsAuthConfig ? lent(() => eks(config, server, env)) : exec(execProviderConfig!, env);
+  const made = awsAuthConfig ? lent(() => eks(config, server, env)) : exec(config, server, env);
   if (known.size >= MAX_KNOWN) known.clear();
   if (env === process.env) known.set(id, made);
   return made;
@@ -118,12 +119,11 @@ function handler() {
 
 /**
  * A program that prints a token. It runs beside the agent's own credentials, so its operator says which may (OUTPOST_EXEC_COMMANDS, none
- * otherwise) and which variables it may be given (OUTPOST_EXEC_VARIABLES).
+ * otherwise), which variables it may be given (OUTPOST_EXEC_VARIABLES), and which servers get what it prints (OUTPOST_EXEC_ORIGINS).
  */
-function exec(config: NonNullable<SignIn["execProviderConfig"]>, env: NodeJS.ProcessEnv): NonNullable<KubeConfig["token"]> {
-  const { command = "", args = [], installHint, apiVersion = "client.authentication.k8s.io/v1" } = config;
-  const given = Object.entries(config.env ?? {}).map(([name, value]) => ({ name, value: String(value) }));
-  const list = (text: string | undefined) => (text ?? "").split(",").flatMap((one) => one.trim() || []);
+function exec(config: SignIn, server: string, env: NodeJS.ProcessEnv): NonNullable<KubeConfig["token"]> {
+  const { command = "", args = [], installHint, apiVersion = "client.authentication.k8s.io/v1" } = config.execProviderConfig!;
+  const given = Object.entries(config.execProviderConfig!.env ?? {}).map(([name, value]) => ({ name, value: String(value) }));
   return execPlugin({ command, args, env: given, apiVersion }, async (_, variables) => {
     const refuse = (failure: ReturnType<typeof stop>) => Promise.reject(new SignInFailed(failure));
     const shown = JSON.stringify(command.slice(0, 200));
@@ -131,6 +131,8 @@ function exec(config: NonNullable<SignIn["execProviderConfig"]>, env: NodeJS.Pro
       return refuse(
         stop(KUBE.signIn, `credential plugin ${shown} is not allowed: the agent's operator allows some by OUTPOST_EXEC_COMMANDS`),
       );
+    const elsewhere = strays(config, server, list(env.OUTPOST_EXEC_ORIGINS));
+    if (elsewhere) return refuse(stop(KUBE.signIn, `credential plugin ${shown} ${elsewhere}`));
     const allowed = list(env.OUTPOST_EXEC_VARIABLES ?? VARIABLES);
     const other = given.find(({ name }) => !allowed.includes(name));
     if (other) return refuse(stop(KUBE.signIn, `credential plugin ${shown} may not be given ${JSON.stringify(other.name.slice(0, 100))}`));
@@ -163,4 +165,18 @@ function exec(config: NonNullable<SignIn["execProviderConfig"]>, env: NodeJS.Pro
       ),
     );
   });
+}
+
+const list = (text: string | undefined) => (text ?? "").split(",").flatMap((one) => one.trim() || []);
+
+/** Why what a plugin prints may not go where a cluster's Secret sends it; no origins are any. Like an identity in AWS, it goes past nobody. */
+function strays({ tlsClientConfig, proxyUrl }: SignIn, server: string, origins: readonly string[]): string | undefined {
+  if (origins.length === 0) return undefined;
+  const origin = URL.canParse(server) ? new URL(server).origin : "";
+  const plain = (one: string) => (URL.canParse(one) && !/[*?[{\\]/.test(one) ? new URL(one).origin : one.replace(/\/+$/, ""));
+  if (!origins.some((one) => matchGlob(plain(one), origin)))
+    return `does not run for ${origin || "such an address"}: the agent's operator names servers by OUTPOST_EXEC_ORIGINS`;
+  if (tlsClientConfig?.insecure || (proxyUrl && !isCloudOrigin(proxyUrl, NOBODY)))
+    return "does not run for an unchecked server or a proxy of the cluster's Secret, as OUTPOST_EXEC_ORIGINS is set";
+  return undefined;
 }
