@@ -17,8 +17,8 @@ export interface WatchOptions {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** The whole collection, after each list. What is missing from it is gone. */
-  replace(items: KubeObject[]): void;
+  /** The whole collection, after each list, as of a version. What is missing from it is gone. */
+  replace(items: KubeObject[], version: string): void;
   change(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void;
   failed?(failure: Failure): void;
   /** The stream is open: what is known is current again. */
@@ -59,7 +59,7 @@ export async function watch(options: WatchOptions): Promise<void> {
         await fail(listed);
         continue;
       }
-      options.replace(listed.value.items);
+      options.replace(listed.value.items, listed.value.resourceVersion);
       version = listed.value.resourceVersion;
     }
     const query = {

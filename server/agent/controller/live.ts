@@ -1,7 +1,7 @@
 import { again, done, type Failure, type Outcome } from "../../base/outcome.ts";
 import { same } from "../../base/same.ts";
 import { FIELD_MANAGER, type KubeClient } from "../../kube/client.ts";
-import { type KubeObject, keyOf } from "../../kube/object.ts";
+import { type KubeObject, keyOf, objectKey } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { watch } from "../../kube/watch.ts";
 import { META } from "./application.ts";
@@ -149,10 +149,12 @@ export class Live {
       namespace,
       labelSelector: META.app,
       signal: this.#options.signal,
-      replace: (items) => {
+      replace: (items, version) => {
         const fresh = new Map(items.map((item) => [keyOf(item), item]));
-        // What we wrote during the list is newer than the list; its event will come.
         for (const [key, old] of kind.shown) if (!fresh.has(key)) this.#gone(key, old);
+        // What we wrote may never have been shown. Only what is newer than the list is not gone: its event will come.
+        for (const [key, old] of this.#within(resource, namespace))
+          if (!fresh.has(key) && !later(old.metadata.resourceVersion, version)) this.#gone(key, shownOf(old));
         kind.shown.clear();
         for (const [key, item] of fresh) this.#listed(kind, key, item);
         kind.listed = true;
@@ -188,6 +190,12 @@ export class Live {
     return kind;
   }
 
+  /** All that is known of a kind where a watch of it looks. */
+  *#within({ group, kind }: Resource, namespace: string | undefined): Iterable<[string, KubeObject]> {
+    const prefix = namespace === undefined ? `${group}/${kind}/` : objectKey(group, kind, namespace, "");
+    for (const entry of this.#byKey) if (entry[0].startsWith(prefix)) yield entry;
+  }
+
   /** What a list shows counts against what is known of the same version. */
   #listed(kind: KindWatch, key: string, object: KubeObject): void {
     const trimmed = trim(object);
@@ -218,7 +226,8 @@ export class Live {
       this.#byApp.set(label, objects);
     }
     const old = objects.get(key);
-    if (old && old.metadata.uid === object.metadata.uid && !newer(object, old)) return false;
+    if (old && old.metadata.uid === object.metadata.uid && !later(object.metadata.resourceVersion, old.metadata.resourceVersion))
+      return false;
     objects.set(key, object);
     this.#byKey.set(key, object);
     return true;
@@ -245,10 +254,7 @@ const labelOf = (object: KubeObject): string => object.metadata.labels?.[META.ap
 const shownOf = (object: KubeObject): Shown => ({ uid: object.metadata.uid, label: labelOf(object) });
 
 // Versions are opaque by contract, but every API server's are etcd revisions, and only those of one kind are compared.
-function newer(a: KubeObject, b: KubeObject): boolean {
-  const [x, y] = [a.metadata.resourceVersion ?? "", b.metadata.resourceVersion ?? ""];
-  return x.length !== y.length ? x.length > y.length : x > y;
-}
+const later = (x = "", y = ""): boolean => (x.length !== y.length ? x.length > y.length : x > y);
 
 /** Of `managedFields`, often half of an object, only our own entry matters. */
 export function trim(object: KubeObject): KubeObject {
