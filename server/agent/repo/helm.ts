@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { digest } from "../../base/canonical.ts";
-import { done, type Outcome } from "../../base/outcome.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { parseManifests } from "../../kube/yaml.ts";
@@ -108,7 +108,11 @@ export async function renderHelm(
     const opened = await openSubcharts(chart, budget, source.helm.skipSchemaValidation === true);
     if (opened.kind !== "done") return { ...opened, message: `chart ${source.chart || "at the root"}: ${opened.message}` };
     const what = `chart ${source.chart || "at the root"}`;
-    const args = ["template", chart, ...(await templateArgs(folder, source, context)), ...(cluster ? ["--dry-run=server"] : [])];
+    const flags = await templateArgs(folder, source, context);
+    if (flags.kind !== "done") return { ...flags, message: `${what}: ${flags.message}` };
+    // The name stands by itself: `--name-template` is a template, which could read the environment and ask DNS. Helm takes up to 53 characters.
+    const name = (source.helm.releaseName || context.app).slice(0, 53);
+    const args = ["template", ...flags.value, ...(cluster ? ["--dry-run=server"] : []), "--", name, chart];
     const kubeconfig = cluster && (await writeKubeconfig(folder, cluster));
     const ran = await runTool({ tool: "helm", args, cwd: chart, folder, reason: REPO.chart, what, kubeconfig });
     if (ran.kind !== "done") return cluster ? { ...ran, message: ran.message.replaceAll(cluster.address.reveal(), "the cluster") } : ran;
@@ -128,17 +132,20 @@ async function writeKubeconfig(folder: string, { address }: ClusterReader): Prom
   return path;
 }
 
-async function templateArgs(folder: string, { files, helm }: HelmSource, context: HelmContext): Promise<string[]> {
-  // Helm takes names up to 53 characters.
-  const args = ["--name-template", (helm.releaseName || context.app).slice(0, 53)];
+async function templateArgs(folder: string, { files, helm }: HelmSource, context: HelmContext): Promise<Outcome<string[]>> {
+  const args: string[] = [];
   const namespace = helm.namespace || context.namespace;
   if (namespace) args.push("--namespace", namespace);
   const kubeVersion = helm.kubeVersion || context.kubeVersion;
   if (kubeVersion) args.push("--kube-version", kubeVersion);
   for (const { name, value = "", forceString } of helm.parameters ?? [])
     args.push(forceString ? "--set-string" : "--set", `${name}=${escapeSet(value)}`);
-  for (const { name, path } of files.files) args.push("--set-file", `${name}=${escapeSet(join(folder, path))}`);
-  for (const path of files.valueFiles) args.push("--values", join(folder, path));
+  for (const { name, path } of files.files) {
+    if (!PARAMETER.test(name))
+      return stop(REPO.refused, `file parameter ${JSON.stringify(name.slice(0, 100))}: a comma or = in a name is written \\, and \\=`);
+    args.push("--set-file", `${name}=${join(folder, path).replace(/[\\,]/g, "\\$&")}`);
+  }
+  for (const path of files.valueFiles) args.push("--values", oneFile(join(folder, path)));
   // valuesObject takes the place of values when both are there.
   const values = helm.valuesObject ? JSON.stringify(helm.valuesObject) : helm.values;
   if (values) {
@@ -150,8 +157,14 @@ async function templateArgs(folder: string, { files, helm }: HelmSource, context
   if (!helm.skipCrds) args.push("--include-crds");
   if (helm.skipSchemaValidation) args.push("--skip-schema-validation");
   if (helm.skipTests) args.push("--skip-tests");
-  return args;
+  return done(args);
 }
+
+// Helm reads `a=/path,b=/path` as two files: with a name that says so itself, any file of this machine would be a value.
+const PARAMETER = /^(\\.|[^\\,=])+$/s;
+
+/** Helm reads `--values` as a line of CSV: a folder whose name ends in a comma would begin another path, from the root of this machine. */
+export const oneFile = (path: string): string => `"${path.replaceAll('"', '""')}"`;
 
 /** Commas separate parameters unless they are inside a `{list}` or already escaped. */
 export function escapeSet(value: string): string {
