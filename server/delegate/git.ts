@@ -88,7 +88,10 @@ export async function makeGit(context: Context, cwd: string, access?: GitAccess)
 
 /** Git is told the addresses that were looked at: a name's may be others the next time. A name unknown here may be known to a proxy. */
 async function pinFor(url: string): Promise<Outcome<[string, string][]>> {
-  const { hostname, port, protocol } = URL.canParse(url) && url.includes("://") ? new URL(url) : new URL(`ssh://${url.replace(/:.*/, "")}`);
+  const whole = url.includes("://") ? url : `ssh://${url.replace(/:.*/, "")}`;
+  if (!URL.canParse(whole))
+    return stop("ParamsInvalid", "`url` is no address: it is https://host/path, ssh://user@host/path or user@host:path");
+  const { hostname, port, protocol } = new URL(whole);
   const addresses = await safeAddresses(hostname, isMetadata);
   if (isMetadata(hostname) || addresses?.length === 0)
     return stop("AddressRefused", `${hostname} is where a cloud gives a machine its credentials; tasks may not ask it`);

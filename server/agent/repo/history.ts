@@ -4,6 +4,7 @@ import { digest } from "../../base/canonical.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { FETCH_DEADLINE_MS, git, gitRemote, initBare } from "./git.ts";
 import { GitReader } from "./reader.ts";
+import { isCommit } from "./revision.ts";
 import { REPO, type RepoAccess, SIGNATURE } from "./types.ts";
 import { identityOf, redactUrl } from "./url.ts";
 
@@ -62,7 +63,8 @@ export class History {
     });
     if (fetched.kind !== "done") return fetched;
     // One that is not here any more was rewritten away, or is older than what is looked at.
-    const known = await git(folder, ["cat-file", "-t", from]);
+    // What an application's status says was synced may be any text; to git it could be an option.
+    const known = isCommit(from) ? await git(folder, ["cat-file", "-t", from]) : done("");
     const range = known.kind === "done" && known.value.trim() === "commit" ? [to, `^${from}`] : [to];
     const listed = await git(folder, ["rev-list", `--max-count=${most + 1}`, ...range, "--"]);
     if (listed.kind !== "done") return listed;

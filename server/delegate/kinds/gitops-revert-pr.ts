@@ -78,10 +78,11 @@ async function revert(
   if (git.kind !== "done") return git;
   const { run, ask, why } = git.value;
   const parents = (await ask("rev-list", "--parents", "-n", "1", "--end-of-options", commit)).split(" ").length - 1;
-  if (parents < 0 || !(await ask("rev-parse", "--verify", "--quiet", "--end-of-options", `${commit}^{commit}`)))
-    return stop("RevisionNotFound", `${url} has no commit ${commit}`);
+  // The host may have named it: what it gave is a name to look up, and only the commit's id is an argument.
+  const id = await ask("rev-parse", "--verify", "--quiet", "--end-of-options", `${commit}^{commit}`);
+  if (parents < 0 || !id) return stop("RevisionNotFound", `${url} has no commit ${commit}`);
   const who = ["-c", "user.name=Outpost", "-c", "user.email=outpost@localhost"];
-  const reverted = await run(...who, "revert", "--no-edit", ...(parents > 1 ? ["--mainline", "1"] : []), commit);
+  const reverted = await run(...who, "revert", "--no-edit", ...(parents > 1 ? ["--mainline", "1"] : []), id);
   if (reverted !== 0)
     return stop(
       "RevertConflict",

@@ -78,7 +78,8 @@ async function valueFlags({ values, valueFiles = [], set = {} }: Params, chart: 
       return stop("ParamsInvalid", `/params/valueFiles/${i}: only a chart of a \`source\` has files beside it; use \`values\``);
     const file = await inside(chart.folder, path);
     if (file.kind !== "done") return stop(file.reason, `/params/valueFiles/${i}: ${file.message}`);
-    flags.push("--values", file.value);
+    // Helm reads it as a line of CSV: a comma in a name would make two files of it.
+    flags.push("--values", `"${file.value.replaceAll('"', '""')}"`);
   }
   const write = async (name: string, text: string) => {
     const file = join(context.workspace.dir, name);
