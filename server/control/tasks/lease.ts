@@ -11,6 +11,8 @@ export const LEASE_SECONDS = 13;
 export const HEARTBEAT_SECONDS = 5;
 /** An instance that lost or failed a task is passed over for this long, if another can take it. */
 export const AVOID_SECONDS = 10;
+/** Logs go to one reader, who says this often enough that he is still there; the replica that has him may be lost with him. */
+export const READER_SECONDS = 60;
 /** An answer with a lease that got lost: the same lease is handed to the same session again, until its worker has shown that it has it. */
 export const REPEAT_SECONDS = 3;
 
@@ -27,7 +29,7 @@ export const instanceOf = (s: SessionRow) => `${s.worker}/${s.sessionInstance}`;
 
 const GRANT = `update tasks t set state = 'Running', reason = null, message = null, fence = fence + 1, attempt = attempt + 1,
      lease_worker = w.worker, lease_instance = w.instance, lease_session = w.session, lease_confirmed = false,
-     lease_expires_at = c.n + interval '${LEASE_SECONDS} seconds', deadline_at = c.n + make_interval(secs => t.timeout_seconds),
+     lease_expires_at = c.n + interval '${LEASE_SECONDS} seconds', deadline_at = c.n + make_interval(secs => least(t.timeout_seconds, case when t.kind = 'application.logs' then ${READER_SECONDS} end)),
      started_at = coalesce(started_at, c.n), attempt_worker = w.label, attempt_started_at = c.n,
      avoid_worker = null, avoid_until = null, log_base = log_last, log_final = null`;
 const COLUMNS = "t.id, t.kind, t.params, t.fence, t.attempt, t.timeout_seconds, t.account, t.org, t.project, t.shape, w.who";
@@ -146,6 +148,15 @@ export function toWorkerTask(s: SessionRow, row: Row): WorkerTask {
     timeoutSeconds: row.timeout_seconds,
     scope: { account: row.account, ...(row.org ? { org: row.org } : {}), ...(row.project ? { project: row.project } : {}) },
   };
+}
+
+/** The reader of an agent's lines is there: they may come for another minute, but no longer than was asked. */
+export async function keepReading(sql: Sql, account: string, id: string): Promise<void> {
+  await sql.query(
+    `update tasks set deadline_at = least(started_at + make_interval(secs => timeout_seconds), outpost_now() + make_interval(secs => ${READER_SECONDS}))
+     where account = $1 and id = $2 and state = 'Running'`,
+    [account, id],
+  );
 }
 
 /** Renews the leases a worker says it has; the rest of them it has lost and must end. */

@@ -4,6 +4,7 @@ import type { Stored } from "../store/objects.ts";
 import type { Database } from "../store/sql.ts";
 import { ASK_MS, checkConnected, late } from "./ask.ts";
 import { createTaskRow } from "./create.ts";
+import { keepReading } from "./lease.ts";
 import { readLogs } from "./logs.ts";
 import { type TaskRow, tryFindTask, tryLockTask } from "./rows.ts";
 import { settle } from "./settle.ts";
@@ -11,18 +12,22 @@ import { settle } from "./settle.ts";
 export type Line = Schemas["TaskLog"]["items"][number];
 
 const LOOK_MS = 2_000;
+// Several within READER_SECONDS; a reader may be slow to take what has come, so it is not the loop that says it.
+const BEAT_MS = 15_000;
 // The agent ends by itself before that.
 const GRACE_SECONDS = 5;
 
 /**
  * Lines that an agent sends for one reader: on the way that the logs of tasks come, but kept only until they are read. An empty batch
- * means that nothing came for a while; what is returned is the task at its end. A reader that leaves ends it.
+ * means that nothing came for a while; what is returned is the task at its end. A reader that leaves ends it, and so does one that is lost with
+ * this process: nobody says any more that he is there.
  */
 export async function* linesOf(
   db: Database,
   agent: Stored,
   question: { kind: "application.logs"; params: Record<string, unknown>; seconds: number },
   signal: AbortSignal,
+  beatMs = BEAT_MS,
 ): AsyncGenerator<Line[], TaskRow | undefined> {
   checkConnected(agent);
   const { account, org, project } = agent;
@@ -32,6 +37,9 @@ export async function* linesOf(
   const asked = Date.now();
   let wake = () => {};
   const stop = db.listen(account, `task:${id}`, () => wake());
+  // A beat that fails is repeated by the next.
+  const beat = setInterval(() => void (signal.aborted ? clearInterval(beat) : keepReading(db, account, id).catch(() => {})), beatMs);
+  beat.unref();
   let [after, ended] = [0, false];
   try {
     for (;;) {
@@ -60,6 +68,7 @@ export async function* linesOf(
     }
   } finally {
     stop();
+    clearInterval(beat);
     await db.transaction(async (tx) => {
       const left = ended ? undefined : await tryLockTask(tx, account, id);
       // From then on no more lines are taken from the agent, which learns it so.
