@@ -249,7 +249,7 @@ describe("a program that prints a token", () => {
       OUTPOST_EXEC_ORIGINS: origins,
     })!;
     const said = await token().then(
-      (got) => got.reveal(),
+      (got) => got!.reveal(),
       (error: Error) => error.message,
     );
     expect(said).toMatch(runs ? /^tok$/ : /OUTPOST_EXEC_ORIGINS/);
