@@ -24,6 +24,7 @@ let controller: Daemon;
 let kubelet: Kubelet;
 const followed = new Map<string, (line: string) => void>();
 let flood = false;
+let long: string | undefined;
 
 beforeAll(async () => {
   [w, git, kubelet] = await Promise.all([
@@ -33,6 +34,7 @@ beforeAll(async () => {
       const line = (text: string) => out.write(`2026-01-02T03:04:05.000000006Z ${text}\n`);
       const many = Number(query.get("tailLines") ?? 3);
       for (let i = 3 - Math.min(many, 3); i < 3; i++) line(`${pod} ${container} ${query.get("previous") === "true" ? "before" : i}`);
+      if (long) line(long);
       if (flood) for (let i = 0; i < 4_000; i++) line("x".repeat(8_000));
       if (query.get("follow") !== "true") return out.end();
       followed.set(`${pod}/${container}`, line);
@@ -187,6 +189,22 @@ test("a log that is followed ends at its time, and says so", async () => {
     ["note", { text: "the time is over" }],
     ["end", {}],
   ]);
+  await nothingLeft();
+}, 120_000);
+
+test("a long line arrives whole, in pieces that each are one and have its time, whatever it is made of", async () => {
+  // As JSON has it, most of these are six characters; and one looks like the beginning of another line.
+  long = `${"\u0001".repeat(40_000)}${'\u001b[31m😀\\"'.repeat(20_000)}${"2026-01-02T03:04:05.7Z ".repeat(2_000)}`;
+  try {
+    const told = await read({ kind: "Pod", namespace: "shop", name: "web-1-a", container: "web", tail: 1 });
+    expect([...new Set(told.map(({ event }) => event))]).toEqual(["open", "line", "end"]);
+    const [, ...all] = lines(told);
+    expect(all.length).toBeGreaterThan(1);
+    expect(all.map(({ text }) => text).join("")).toBe(long);
+    expect(new Set(all.map(({ at }) => at))).toEqual(new Set(["2026-01-02T03:04:05.000000006Z"]));
+  } finally {
+    long = undefined;
+  }
   await nothingLeft();
 }, 120_000);
 

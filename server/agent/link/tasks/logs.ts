@@ -11,6 +11,7 @@ import type { Application } from "../../controller/application.ts";
 import { findPart, type ResourceKey } from "../../controller/part.ts";
 import { partsOf } from "./events.ts";
 import { type Glance, withGlance } from "./glance.ts";
+import { cutAt, pieces } from "./pieces.ts";
 import { resourceOf } from "./resource.ts";
 import { objectOf, type TaskContext } from "./task.ts";
 
@@ -23,6 +24,7 @@ const MAX_TASKS = 8;
 const MAX_STREAMS = 20;
 /** Of all streams of one reader together; the service takes no more than 16 MiB of a task. */
 const MAX_BYTES = 15_000_000;
+/** As it is written. The service takes no line of a task's log that is longer than 65,536 characters: it would be cut. */
 const MAX_LINE = 16_384;
 const END_MS = 4_000;
 
@@ -123,11 +125,19 @@ async function copy(
     say(shipper, `${pod}/${container}: ${body.message}`);
     return body;
   }
-  const line = async (text: string) => {
-    const [, at, rest] = /^(\d{4}-\d\d-\d\dT\S+) ?(.*)$/s.exec(text) ?? [undefined, undefined, text];
-    const told = { namespace, pod, container, ...(at ? { at } : {}), text: rest! } satisfies Schemas["ApplicationLogLine"];
-    bytes.left -= Buffer.byteLength(text) + 64;
-    if (bytes.left > 0) await shipper.write("stdout", JSON.stringify(told));
+  /** When the line that is read now was written; what goes on with it has no time of its own. */
+  let begun: { at?: string } | undefined;
+  const line = async (text: string, ends = true) => {
+    const [, at, own = text] = (!begun && /^(\d{4}-\d\d-\d\dT\S+) ?(.*)$/s.exec(text)) || [];
+    begun ??= at ? { at } : {};
+    for (const piece of pieces(own, MAX_LINE)) {
+      const told = JSON.stringify({ namespace, pod, container, ...begun, text: piece } satisfies Schemas["ApplicationLogLine"]);
+      // As the service counts it.
+      bytes.left -= Buffer.byteLength(told) + 32;
+      if (bytes.left <= 0) return;
+      await shipper.write("stdout", told);
+    }
+    if (ends) begun = undefined;
   };
   try {
     const decoder = new TextDecoder();
@@ -136,11 +146,11 @@ async function copy(
       if (signal.aborted || bytes.left <= 0) break;
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop()!;
-      for (const one of lines)
-        for (let from = 0; from === 0 || from < one.length; from += MAX_LINE) await line(one.slice(from, from + MAX_LINE));
+      for (const one of lines) await line(one);
       while (rest.length > MAX_LINE) {
-        await line(rest.slice(0, MAX_LINE));
-        rest = rest.slice(MAX_LINE);
+        const to = cutAt(rest, MAX_LINE);
+        await line(rest.slice(0, to), false);
+        rest = rest.slice(to);
       }
     }
     if (rest && !signal.aborted) await line(rest);
