@@ -12,9 +12,23 @@ export interface ApiServer {
   url: string;
   /** A kubeconfig for another user, who has only the rights a test gives with RBAC objects. */
   kubeconfigFor(user: "limited"): string;
+  /** What it was asked so far, by whom and for whom; nothing unless it was started with an audit log. */
+  audit(): AuditEvent[];
   stop(): Promise<void>;
   pids: { apiserver: number; etcd: number };
 }
+
+export interface AuditEvent {
+  verb: string;
+  requestURI: string;
+  user: { username: string };
+  impersonatedUser?: { username: string };
+  objectRef?: { apiGroup?: string; resource: string; namespace?: string; name?: string; subresource?: string };
+  responseStatus?: { code: number };
+}
+
+// Who asked for what and when; no bodies.
+const AUDIT = { apiVersion: "audit.k8s.io/v1", kind: "Policy", omitStages: ["RequestReceived"], rules: [{ level: "Metadata" }] };
 
 const DEADLINE_MS = 180_000;
 
@@ -35,7 +49,7 @@ export function toolPath(tool: string, binary = tool): string {
 }
 
 /** Starts both and resolves when the API server says it is ready (3 to 6 s). */
-export async function startApiServer(): Promise<ApiServer> {
+export async function startApiServer({ audit = false } = {}): Promise<ApiServer> {
   const folder = mkdtempSync(join(tmpdir(), "outpost-apiserver-"));
   const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
   const tokens = { admin: randomBytes(16).toString("hex"), limited: randomBytes(16).toString("hex") };
@@ -45,6 +59,9 @@ export async function startApiServer(): Promise<ApiServer> {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   writeFileSync(join(folder, "sa.key"), privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 });
   writeFileSync(join(folder, "sa.pub"), publicKey.export({ type: "spki", format: "pem" }));
+
+  const auditLog = join(folder, "audit.log");
+  if (audit) writeFileSync(join(folder, "policy.json"), JSON.stringify(AUDIT));
 
   const etcd = daemon(toolPath("etcd"), [
     `--data-dir=${join(folder, "etcd")}`,
@@ -73,6 +90,7 @@ export async function startApiServer(): Promise<ApiServer> {
     // No controller-manager runs, so nobody makes the default ServiceAccount that this plugin waits for.
     "--disable-admission-plugins=ServiceAccount",
     "--endpoint-reconciler-type=none",
+    ...(audit ? [`--audit-policy-file=${join(folder, "policy.json")}`, `--audit-log-path=${auditLog}`] : []),
   ]);
   const stop = async () => {
     // Nothing in them is worth keeping, and a graceful end takes seconds.
@@ -101,7 +119,15 @@ export async function startApiServer(): Promise<ApiServer> {
     writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
     return path;
   };
-  return { kubeconfig: write("admin"), url, kubeconfigFor: write, stop, pids: { apiserver: apiserver.child.pid!, etcd: etcd.child.pid! } };
+  return {
+    kubeconfig: write("admin"),
+    url,
+    kubeconfigFor: write,
+    // The last line may still be being written.
+    audit: () => (audit ? readFileSync(auditLog, "utf8").split("\n").slice(0, -1) : []).map((line) => JSON.parse(line) as AuditEvent),
+    stop,
+    pids: { apiserver: apiserver.child.pid!, etcd: etcd.child.pid! },
+  };
 }
 
 async function ready(port: number, token: string, servers: Daemon[]): Promise<void> {

@@ -61,11 +61,11 @@ export function value<T>(outcome: Outcome<T>): T {
   return outcome.value;
 }
 
-export async function world(options: { log?: Log } = {}): Promise<World> {
+export async function world(options: { log?: Log; audit?: boolean } = {}): Promise<World> {
   process.env.OUTPOST_HELM = toolPath("helm");
   process.env.OUTPOST_KUSTOMIZE = toolPath("kustomize");
   process.env.OUTPOST_JSONNET = toolPath("jsonnet");
-  const [api, git] = await Promise.all([startApiServer(), startGit()]);
+  const [api, git] = await Promise.all([startApiServer({ audit: options.audit ?? false }), startGit()]);
   const folder = mkdtempSync(join(tmpdir(), "outpost-world-"));
   const client = new KubeClient(parseKubeconfig(readFileSync(api.kubeconfig, "utf8")));
   await installCrds(client);
