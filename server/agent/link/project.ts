@@ -1,6 +1,7 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateAppProjectSpec } from "../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { KUBE } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
@@ -35,6 +36,7 @@ export async function removeAppProject(ctx: Context, object: WorkerObject): Prom
   if (found.value.spec?.sourceNamespaces?.length) {
     // Elsewhere only those count that our controller works on; without the right to look there, nothing is known of them.
     const all = await ctx.client.list(RESOURCES.application);
+    if (all.kind !== "done" && all.reason !== KUBE.forbidden) return all;
     const ours = (app: KubeObject) => app.metadata.namespace !== ctx.namespace && app.status?.controllerNamespace === ctx.namespace;
     const others = all.kind === "done" ? all.value.items.filter((app) => under(app) && ours(app)) : [];
     users.push(...others.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
