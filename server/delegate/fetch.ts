@@ -79,7 +79,8 @@ async function follow(address: string, ask: FetchAsk, open: boolean, send: Once)
   try {
     url = new URL(address);
   } catch {
-    return stop("AddressInvalid", `${JSON.stringify(address.slice(0, 200))} is no address`);
+    // Who meant to sign in with it has his password there.
+    return stop("AddressInvalid", `${JSON.stringify(address.replace(/[?#].*|.*@/gs, "***").slice(0, 200))} is no address`);
   }
   let now = ask;
   for (let redirects = 0; ; redirects++) {

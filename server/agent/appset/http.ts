@@ -1,6 +1,7 @@
 import { Agent, fetch } from "undici";
 import { ADDRESS_REFUSED, guardedLookup, refusedFrom } from "../../base/address.ts";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
+import { redactUrl } from "../repo/url.ts";
 
 export const HTTP = {
   refused: "ProviderRefused",
@@ -35,10 +36,11 @@ export async function ask<T>(
   url: string,
   { method = "GET", headers = {}, body, deadlineMs = 30_000, ca, insecure }: Ask = {},
 ): Promise<Outcome<Answer<T>>> {
-  const shown = url.replace(/\?.*/, "").replace(/\/\/[^/@]*@/, "//");
+  const shown = redactUrl(url.replace(/[?#].*/, ""));
   if (!/^https?:\/\//.test(url)) return stop(HTTP.refused, `${shown} is no address`);
   if (!URL.canParse(url)) return stop(HTTP.refused, `${shown} is no address`);
-  const { hostname } = new URL(url);
+  const { hostname, username, password } = new URL(url);
+  if (username || password) return stop(HTTP.refused, `${shown} has credentials in it: name the Secret that holds them`);
   const refused = refusedFrom(hostname);
   if (refused(hostname)) return stop(HTTP.refused, `${shown} is at a refused address`);
   const connect = { lookup: guardedLookup(refused, REFUSED), ...(ca ? { ca } : {}), rejectUnauthorized: !insecure };

@@ -52,10 +52,20 @@ export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<Rep
   if (parsed.protocol === "ssh:") return done(repo);
   const { username, password: inUrl } = parsed;
   parsed.username = parsed.password = "";
-  const password = repo.password ?? (inUrl ? new Secret(decodeURIComponent(inUrl)) : undefined);
+  const [name, secret] = [decoded(username), decoded(inUrl)];
+  if (name === undefined || secret === undefined) return refuse("has a user or a password with a % that stands for nothing; write %25");
+  const password = repo.password ?? (secret ? new Secret(secret) : undefined);
   // The addresses that Azure DevOps shows have the organisation there: without a password it is nobody who could sign in.
-  const user = !password && AZURE_DEVOPS.test(parsed.hostname) ? "" : decodeURIComponent(username);
+  const user = !password && AZURE_DEVOPS.test(parsed.hostname) ? "" : name;
   return done({ ...repo, url: parsed.href, username: repo.username ?? (user || undefined), password });
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The host and port that an address is about; undefined for a plain path. */
@@ -72,9 +82,21 @@ export const isOci = ({ type, url }: RepoAccess): boolean => type === "oci" || u
 
 export const isSsh = (url: string): boolean => url.startsWith("ssh://") || (!url.includes("://") && SCP.test(url));
 
-/** The same text without user information and query values in any URL it holds. */
+// No scheme is longer; without a bound a long word would be read from each of its letters on.
+const ADDRESS = /([a-z][a-z0-9+.-]{0,30}:\/\/)((?:(?![a-z][a-z0-9+.-]{0,30}:\/\/)\S)+)/gi;
+
+/**
+ * The same text without user information, query values and fragments in any URL it holds. A password may have quotes and an @, and one that was
+ * not encoded a slash: of a text that is no address nothing before its last @ is shown.
+ */
 export function redactUrl(text: string): string {
-  return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@'"]*@/gi, "$1***@").replace(/([?&][^=\s&'"]+=)[^&\s'"]+/g, "$1***");
+  return text
+    .replace(ADDRESS, (_, scheme: string, rest: string) => {
+      const end = URL.canParse(scheme + rest) ? rest.search(/[/?#\\]|$/) : rest.length;
+      const at = rest.lastIndexOf("@", end - 1);
+      return scheme + (at < 0 ? rest : `***${rest.slice(at)}`);
+    })
+    .replace(/([?&;#][^=\s&;#'"]{1,100}=)[^&;#\s'"]+/g, "$1***");
 }
 
 /** One name for the spellings of an address: case of the host, a trailing `.git` or slash. Used to find a repository's credentials. */
