@@ -1,15 +1,17 @@
 import type { KubeObject } from "../object.ts";
-import { type Checks, conditions, firstOf, phases, ready, waiting } from "./rules.ts";
+import { type Checks, conditions, firstOf, phases, ready, waiting, when } from "./rules.ts";
 import type { HealthCheck } from "./types.ts";
 
 /** Orders and challenges of ACME: one word for the state, and a reason when there is one. */
-const acme = (what: string): HealthCheck => {
-  const name = what.toLowerCase();
-  const said = ({ status }: KubeObject): string => status.reason ?? `${what} is ${status.state}`;
+const acme = (what: string, explains = false): HealthCheck => {
+  const state = ({ status }: KubeObject): string => `${what} is ${status.state}`;
+  const said = (object: KubeObject): string => object.status.reason ?? state(object);
   return firstOf(
-    phases("status.state", { Healthy: ["valid"] }, `${what} is valid`),
-    phases("status.state", { Degraded: ["invalid", "expired", "errored"], Progressing: ["pending", "ready", "processing"] }, said),
-    waiting(`Waiting for ${name}`),
+    phases("status.state", { Healthy: ["valid"] }, state),
+    phases("status.state", { Degraded: ["invalid", "expired", "errored"] }, said),
+    // An order's reason is the reason of a failure only; a challenge's also says what it waits for.
+    when(({ status }) => status?.state, "Progressing", explains ? said : state),
+    waiting(`Waiting for ${what.toLowerCase()}`),
   );
 };
 
@@ -21,5 +23,5 @@ export const certificates: Checks = {
   "certmanager.k8s.io/Certificate": ready("Waiting for certificate"),
   "certmanager.k8s.io/Issuer": ready("Initializing issuer"),
   "acme.cert-manager.io/Order": acme("Order"),
-  "acme.cert-manager.io/Challenge": acme("Challenge"),
+  "acme.cert-manager.io/Challenge": acme("Challenge", true),
 };

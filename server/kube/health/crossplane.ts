@@ -12,6 +12,7 @@ const SILENT = [
   "ProviderConfigUsage",
   "ControllerConfig",
 ];
+const SILENT_CONFIGS = ["ClusterProviderConfig", "ProviderConfig", "ProviderConfigUsage"];
 const UP_TO_DATE = "Resource is up-to-date.";
 
 const empty = ({ status }: KubeObject): boolean => status === undefined || status === null || Object.keys(status).length === 0;
@@ -25,10 +26,10 @@ const GOOD = ["Ready", "Healthy", "Offered", "Established", "ValidPipeline", "Re
 const good = (type: string): ConditionRow => [type, "True", "Healthy", UP_TO_DATE];
 
 /** Any resource of a provider: synced with the cloud and ready there. */
-const managed = (...verdicts: HealthCheck[]): HealthCheck =>
+const managed = (silent: readonly string[], ...verdicts: HealthCheck[]): HealthCheck =>
   firstOf(
     when(({ status }) => status === undefined || status === null, "Healthy", UP_TO_DATE),
-    when((object) => empty(object) && SILENT.includes(object.kind), "Healthy", UP_TO_DATE),
+    when((object) => empty(object) && silent.includes(object.kind), "Healthy", UP_TO_DATE),
     when(
       (object) => configures(object) && !object.status.conditions && object.status.users !== undefined,
       "Healthy",
@@ -61,8 +62,8 @@ const installed: HealthCheck = (object) => {
 };
 
 export const crossplane: Checks = {
-  "*.crossplane.io/*": managed(conditions(...BAD, ...GOOD.map(good))),
-  "*.upbound.io/*": managed(conditions(...BAD), conditions(good("Ready"))),
+  "*.crossplane.io/*": managed(SILENT, conditions(...BAD, ...GOOD.map(good))),
+  "*.upbound.io/*": managed(SILENT_CONFIGS, conditions(...BAD), conditions(good("Ready"))),
   "cloudfront.aws.crossplane.io/Distribution": aws("distribution"),
   "iam.aws.crossplane.io/Policy": aws("Policy"),
   "iam.aws.crossplane.io/Role": aws("Role"),

@@ -11,6 +11,14 @@ const cases: Case[] = [
   ["cert-manager.io/Certificate", "nothing said", {}, "Progressing: Waiting for certificate"],
   ["cert-manager.io/Issuer", "not ready", { status: conditions("Ready=False: no account") }, "Degraded: no account"],
   ["acme.cert-manager.io/Challenge", "refused", { status: { state: "invalid", reason: "wrong record" } }, "Degraded: wrong record"],
+  [
+    "acme.cert-manager.io/Challenge",
+    "waits for a record",
+    { status: { state: "pending", reason: "no record yet" } },
+    "Progressing: no record yet",
+  ],
+  ["acme.cert-manager.io/Order", "pending, with a reason", { status: { state: "pending", reason: "r" } }, "Progressing: Order is pending"],
+  ["acme.cert-manager.io/Order", "a state of later releases", { status: { state: "parked" } }, "Progressing: Order is parked"],
   // Flux
   ["kustomize.toolkit.fluxcd.io/Kustomization", "suspended", { spec: { suspend: true } }, "Suspended: Kustomization is suspended"],
   ["kustomize.toolkit.fluxcd.io/Kustomization", "ready", { status: conditions("Ready=True(Succeeded)") }, "Healthy: Succeeded"],
@@ -48,6 +56,9 @@ const cases: Case[] = [
   ],
   ["s3.aws.example.crossplane.io/Thing", "not synced", { status: conditions("Synced=False: denied", "Ready=True") }, "Degraded: denied"],
   ["s3.aws.upbound.io/Bucket", "not synced, after ready", { status: conditions("Ready=True", "Synced=False: denied") }, "Degraded: denied"],
+  ["gcp.upbound.io/ProviderConfig", "nothing to say", { status: {} }, "Healthy: Resource is up-to-date."],
+  ["gcp.upbound.io/Composition", "a kind that does report", { status: {} }, "Progressing: Provisioning ..."],
+  ["apiextensions.crossplane.io/Composition", "nothing to say", { status: {} }, "Healthy: Resource is up-to-date."],
   ["gcp.upbound.io/ProviderConfig", "in use", { status: { users: 2 } }, "Healthy: Resource is in use."],
   ["iam.aws.crossplane.io/Role", "paused", { status: conditions("Synced=False(ReconcilePaused)") }, "Suspended: ReconcilePaused"],
   [
@@ -97,6 +108,12 @@ const cases: Case[] = [
     "Degraded: CRD names have not been accepted: taken",
   ],
   [
+    "apiextensions.k8s.io/CustomResourceDefinition",
+    "the last condition that counts gives the words",
+    { status: conditions("NonStructuralSchema=True: no type", "Established=True: it is served") },
+    "Degraded: Schema violations found: it is served",
+  ],
+  [
     "policy/PodDisruptionBudget",
     "too few pods",
     { status: conditions("DisruptionAllowed=False(InsufficientPods)") },
@@ -120,6 +137,25 @@ const cases: Case[] = [
       },
     },
     "Degraded: Parent new: no listener",
+  ],
+  [
+    "gateway.networking.k8s.io/TLSRoute",
+    "one parent is done, the other at it",
+    {
+      status: {
+        parents: [
+          { parentRef: { name: "a" }, ...conditions("Accepted=True", "ResolvedRefs=True") },
+          { parentRef: { name: "b" }, ...conditions("Accepted=True", "ResolvedRefs=True", "Programmed=False: soon") },
+        ],
+      },
+    },
+    "Progressing: Parent b: soon",
+  ],
+  [
+    "gateway.networking.k8s.io/TLSRoute",
+    "half of what is needed is said",
+    { status: { parents: [{ parentRef: { name: "a" }, ...conditions("Accepted=True") }] } },
+    "Progressing: Parent a: Waiting for TLSRoute conditions",
   ],
   [
     "gateway.networking.k8s.io/Gateway",
@@ -193,6 +229,12 @@ const cases: Case[] = [
     "Degraded: 0: transitionStatus | BlockedByFailedLoad | 1: PredictorReady | False | Down",
   ],
   [
+    "serving.kserve.io/InferenceService",
+    "stopped by its user",
+    { status: conditions("PredictorReady=False(Stopped)", "Stopped=True") },
+    "Suspended: InferenceService is Stopped",
+  ],
+  [
     "sparkoperator.k8s.io/SparkApplication",
     "enough executors of a range",
     {
@@ -214,6 +256,12 @@ const cases: Case[] = [
     "Progressing: Progressing --- Canary Weight: 20 % --- soon",
   ],
   ["openfaas.com/Function", "scaled to nothing", { status: conditions("Ready=True: ok") }, "Suspended: No replicas available"],
+  [
+    "openfaas.com/Function",
+    "the first condition that counts decides",
+    { status: { replicas: 1, ...conditions("Ready=True: ok", "Stalled=True: stuck") } },
+    "Healthy: ok",
+  ],
   // Numaflow, Numaplane
   ["numaflow.numaproj.io/Pipeline", "being paused", at(1, 1, { phase: "Pausing" }), "Healthy: Pipeline is paused"],
   [
@@ -227,6 +275,12 @@ const cases: Case[] = [
     "its child is not well",
     at(1, 1, { phase: "Deployed", ...conditions("ChildResourcesHealthy=False(PipelineFailed): no source") }),
     "Degraded: no source",
+  ],
+  [
+    "numaplane.numaproj.io/MonoVertexRollout",
+    "nobody knows how its child is",
+    at(1, 1, { phase: "Deployed", ...conditions("ChildResourcesHealthy=False(MonoVertexUnknown): gone") }),
+    "Unknown: Unknown MonoVertex status",
   ],
   ["numaplane.numaproj.io/ISBServiceRollout", "upgrading", at(1, 1, { phase: "Pending" }), "Progressing: Update in progress"],
   // Promoter
@@ -253,6 +307,17 @@ const cases: Case[] = [
       },
     },
     "Progressing: Promotion in progress from '1234567' to 'abcdef0': 1 pending, 0 successful, 0 failed. Pending commit statuses: k. ",
+  ],
+  [
+    "promoter.argoproj.io/PromotionStrategy",
+    "everywhere the same commit",
+    {
+      status: {
+        ...conditions("Ready=True"),
+        environments: [{ branch: "a", active: { dry: { sha: "1234567890" } }, proposed: { dry: { sha: "1234567890" } } }],
+      },
+    },
+    "Healthy: All environments are up-to-date on commit '1234567'. Hydrator has processed dry commit '1234567'.",
   ],
 ];
 test.each(cases)("%s: %s", (kind, _, given, want) => {

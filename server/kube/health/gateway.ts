@@ -53,6 +53,27 @@ const route = (kind: string): HealthCheck =>
     waiting(`Waiting for ${kind} status`),
   );
 
+/** Each parent has three ways: it refuses at once, else one that is still at it counts more than one that is done. */
+const tlsRoute: HealthCheck = ({ metadata, status }) => {
+  const isOld = (c: Told) => metadata.generation !== undefined && (c.observedGeneration ?? metadata.generation) !== metadata.generation;
+  const verdicts = ((status?.parents ?? []) as Voice[])
+    .filter(({ conditions = [] }) => conditions.length > 0 && !conditions.some(isOld))
+    .map(({ conditions = [], parentRef }): Health => {
+      const prefix = `Parent ${parentRef?.name ?? ""}: `;
+      const bad = problem(conditions, prefix, "Route is still being programmed");
+      if (bad) return bad;
+      const said = ["Accepted", "ResolvedRefs"].every((type) => conditions.some((c) => c.type === type && c.status === "True"));
+      return said ? health("Healthy", "TLSRoute is healthy") : health("Progressing", `${prefix}Waiting for TLSRoute conditions`);
+    });
+  const programming = (one: Health) => one.status === "Progressing" && !one.message?.endsWith("Waiting for TLSRoute conditions");
+  return (
+    verdicts.find((one) => one.status === "Degraded") ??
+    verdicts.find(programming) ??
+    verdicts.find((one) => one.status === "Healthy") ??
+    verdicts[0]
+  );
+};
+
 const gatewayClass: HealthCheck = (object) => {
   const { generation } = object.metadata;
   const told = (conditionsOf(object) as Told[]).find(
@@ -89,6 +110,6 @@ export const gatewayApi: Checks = {
   "gateway.networking.k8s.io/GatewayClass": gatewayClass,
   "gateway.networking.k8s.io/HTTPRoute": route("HTTPRoute"),
   "gateway.networking.k8s.io/GRPCRoute": route("GRPCRoute"),
-  "gateway.networking.k8s.io/TLSRoute": route("TLSRoute"),
+  "gateway.networking.k8s.io/TLSRoute": firstOf(tlsRoute, waiting("Waiting for TLSRoute status")),
   "gateway.networking.k8s.io/BackendTLSPolicy": backendTls,
 };

@@ -177,7 +177,20 @@ const cases: [string, { given: KubeObject; want: string | undefined }][] = [
     { given: object("batch/v1", "Job", conditions({ type: "Failed", status: "True", message: "backoff" })), want: "Degraded: backoff" },
   ],
   ["job complete", { given: object("batch/v1", "Job", conditions({ type: "Complete", status: "True" })), want: "Healthy" }],
-  ["job suspended", { given: object("batch/v1", "Job", conditions({ type: "Suspended", status: "True" })), want: "Suspended" }],
+  [
+    "job suspended",
+    { given: object("batch/v1", "Job", conditions({ type: "Suspended", status: "True", message: "m" })), want: "Suspended" },
+  ],
+  [
+    "pod whose first container is tried again",
+    {
+      given: pod({
+        phase: "Pending",
+        initContainerStatuses: [{ name: "i", state: { waiting: { reason: "CrashLoopBackOff", message: "again" } } }],
+      }),
+      want: "Progressing",
+    },
+  ],
   ["job running", { given: object("batch/v1", "Job", {}), want: "Progressing" }],
   [
     "autoscaler without metrics",

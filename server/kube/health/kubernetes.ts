@@ -22,14 +22,19 @@ const cronJob = firstOf(
   when(() => true, "Healthy", "CronJob has completed its last execution successfully"),
 );
 
+/** What counts in a definition's conditions; the last one that does gives the message, whichever decided. */
+const TOLD = ["Terminating=True", "NamesAccepted=False", "Established=True", "NonStructuralSchema=True"];
+const lastWord = (object: KubeObject): string =>
+  conditionsOf(object).findLast((c) => TOLD.includes(`${c.type}=${c.status}`))?.message ?? "";
+
 const definition = firstOf(
   when((object) => conditionsOf(object).length === 0, "Progressing", "Status conditions not found"),
   inOrder(
-    ["Terminating", "True", "Progressing", (c) => `CRD is terminating: ${c.message ?? ""}`],
-    ["NamesAccepted", "False", "Degraded", (c) => `CRD names have not been accepted: ${c.message ?? ""}`],
+    ["Terminating", "True", "Progressing", (_, object) => `CRD is terminating: ${lastWord(object)}`],
+    ["NamesAccepted", "False", "Degraded", (_, object) => `CRD names have not been accepted: ${lastWord(object)}`],
   ),
   when((object) => findCondition(object, "Established")?.status !== "True", "Degraded", "CRD is not established"),
-  conditions(["NonStructuralSchema", "True", "Degraded", (c) => `Schema violations found: ${c.message ?? ""}`]),
+  conditions(["NonStructuralSchema", "True", "Degraded", (_, object) => `Schema violations found: ${lastWord(object)}`]),
   when(() => true, "Healthy", "CRD is healthy"),
 );
 

@@ -33,7 +33,7 @@ const flow = (kind: string, { name = kind, paused = [], unhealthy, progressive =
 const SUBRESOURCES = "Subresources are unhealthy";
 
 /** Numaplane's rollouts: an upgrade under way, then what came of it, then a pause, then the child. */
-const rollout = (name: string, pause?: string): HealthCheck =>
+const rollout = (name: string, { failure, pause }: { failure?: string; pause?: string } = {}): HealthCheck =>
   firstOf(
     when((object) => !object.status || !observed(object), "Progressing", "Not yet reconciled"),
     (object) => {
@@ -43,7 +43,7 @@ const rollout = (name: string, pause?: string): HealthCheck =>
       if ((status.upgradeInProgress || status.phase === "Pending") && !upgradeFailed) return health("Progressing", "Update in progress");
       if (child?.status === "False" && child.reason === "Progressing") return health("Progressing", "Child Progressing");
       if (status.phase === "Failed") return health("Degraded", status.message);
-      if (child?.status === "False") return health("Degraded", child.message);
+      if (child?.status === "False" && (failure === undefined || child.reason === failure)) return health("Degraded", child.message);
       if (upgradeFailed) return health("Degraded", "Progressive upgrade failed");
       const paused = pause === undefined ? undefined : findCondition(object, pause);
       if (paused?.status === "True") return health("Healthy", paused.message);
@@ -56,8 +56,8 @@ export const numa: Checks = {
   "numaflow.numaproj.io/MonoVertex": flow("MonoVertex", { paused: ["Paused"], unhealthy: SUBRESOURCES }),
   "numaflow.numaproj.io/Pipeline": flow("Pipeline", { paused: ["Paused", "Pausing"], unhealthy: SUBRESOURCES }),
   "numaflow.numaproj.io/Vertex": flow("Vertex", { paused: ["Paused"], progressive: false }),
-  "numaplane.numaproj.io/MonoVertexRollout": rollout("MonoVertex", "MonoVertexPausingOrPaused"),
-  "numaplane.numaproj.io/PipelineRollout": rollout("Pipeline", "PipelinePausingOrPaused"),
-  "numaplane.numaproj.io/ISBServiceRollout": rollout("ISBService"),
+  "numaplane.numaproj.io/MonoVertexRollout": rollout("MonoVertex", { failure: "MonoVertexFailed", pause: "MonoVertexPausingOrPaused" }),
+  "numaplane.numaproj.io/PipelineRollout": rollout("Pipeline", { failure: "PipelineFailed", pause: "PipelinePausingOrPaused" }),
+  "numaplane.numaproj.io/ISBServiceRollout": rollout("ISBService", { failure: "ISBSvcFailed" }),
   "numaplane.numaproj.io/NumaflowControllerRollout": rollout("NumaflowController"),
 };

@@ -11,7 +11,8 @@ const BROKEN = /^Err|(Error|BackOff)$/;
 
 export const pod: HealthCheck = (object) => {
   const { spec = {}, status = {} } = object;
-  const containers: ContainerStatus[] = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  // One that prepares the pod may fail and be tried again while it is pending: only those that are to stay tell of its health.
+  const containers: ContainerStatus[] = status.containerStatuses ?? [];
   const always = (spec.restartPolicy ?? "Always") === "Always";
   if (always) {
     const waiting = containers.map((c) => c.state?.waiting).filter((w) => w?.reason !== undefined && BROKEN.test(w.reason));
@@ -30,7 +31,7 @@ export const pod: HealthCheck = (object) => {
     case "Succeeded":
       return health("Healthy", status.message);
     case "Failed":
-      return health("Degraded", status.message || failure(containers));
+      return health("Degraded", status.message || failure([...(status.initContainerStatuses ?? []), ...containers]));
     case "Running":
       if (!always) return health("Progressing", status.message);
       if (conditionsOf(object).some((c) => c.type === "Ready" && c.status === "True")) return health("Healthy", status.message);

@@ -99,8 +99,7 @@ interface Environment {
 const shaOf = (commit?: Commit): string => commit?.dry?.sha ?? "";
 const short = (commit?: Commit): string => shaOf(commit).slice(0, 7);
 const hydrated = (commit?: Commit): string => commit?.note?.drySha ?? shaOf(commit);
-const processed = ({ active, proposed }: Environment): string =>
-  hydrated(proposed) === shaOf(active) ? "" : `Hydrator has processed dry commit '${hydrated(proposed).slice(0, 7)}'.`;
+const processed = ({ proposed }: Environment): string => `Hydrator has processed dry commit '${hydrated(proposed).slice(0, 7)}'.`;
 
 /** `1 pending, 2 successful, 0 failed. Pending commit statuses: a. `; the space at the end is the ecosystem's. */
 function tally({ commitStatuses = [] }: Commit): { text: string; pending: number; failed: number } {
@@ -147,7 +146,7 @@ const promotionStrategy: HealthCheck = ({ status }) => {
     const list = open.map(({ branch, failed, pending }) => `${branch} (${failed} failed, ${pending} pending)`).join(", ");
     return health("Healthy", `Environments are up-to-date, but some environments have non-successful commit statuses: ${list}.`);
   }
-  return health("Healthy", `All environments are up-to-date on commit '${short(all[0]!.proposed)}'. ${processed(all[0]!)}`.trimEnd());
+  return health("Healthy", `All environments are up-to-date on commit '${short(all[0]!.proposed)}'. ${processed(all[0]!)}`);
 };
 
 const applications = ({ status }: KubeObject): number => status.applicationsSelected?.length ?? 0;

@@ -33,6 +33,7 @@ const inference: HealthCheck = ({ status }) => {
   const [loading, broken] = [model === "InProgress", model !== undefined && model !== "UpToDate" && model !== "InProgress"];
   const list: Condition[] | undefined = status.conditions;
   if (!list) return waits;
+  if (list.some((c) => c.type === "Stopped" && c.status === "True")) return health("Suspended", "InferenceService is Stopped");
   // A service that is not stopped is well.
   const open = list.map((c, i) => ({ c, i })).filter(({ c }) => c.status !== (c.type === "Stopped" ? "False" : "True"));
   if (!loading && !broken && open.length === 0) return health("Healthy", "InferenceService is healthy.");
@@ -101,6 +102,13 @@ const flink = firstOf(
   ),
   waiting("Waiting for Flink operator"),
 );
+
+const readyFunction = conditions(["Ready", "False", "Degraded"], ["Stalled", "True", "Degraded"], ["Ready", "True", "Healthy"]);
+/** A function that is ready without a replica waits for its first call. */
+const asleep: HealthCheck = (object) =>
+  readyFunction(object)?.status === "Healthy" && !(number(object.status.replicas) > 0)
+    ? health("Suspended", "No replicas available")
+    : undefined;
 
 const gaveUp = ({ reason, message = "" }: Condition) => reason === "ProgressDeadlineExceeded" || /timeout|failed/i.test(message);
 const spin: HealthCheck = (object): Health => {
@@ -192,16 +200,7 @@ export const serving: Checks = {
     ),
     waiting("Waiting for FlinkSessionJob to be reconciled"),
   ),
-  "openfaas.com/Function": firstOf(
-    conditions(["Ready", "False", "Degraded"], ["Stalled", "True", "Degraded"]),
-    when(
-      (object) => findCondition(object, "Ready")?.status === "True" && !(number(object.status.replicas) > 0),
-      "Suspended",
-      "No replicas available",
-    ),
-    conditions(["Ready", "True", "Healthy"]),
-    waiting("Waiting for Function"),
-  ),
+  "openfaas.com/Function": firstOf(asleep, readyFunction, waiting("Waiting for Function")),
   "core.spinkube.dev/SpinApp": spin,
   "flagger.app/Canary": canary,
   "k8s.keycloak.org/Keycloak": keycloak,

@@ -111,6 +111,6 @@ export const job: HealthCheck = (object) => {
     else if (condition.type === "Suspended" && condition.status === "True") suspended = true;
   }
   if (failed !== undefined) return health("Degraded", failed);
-  if (suspended) return health("Suspended", conditionsOf(object).find((c) => c.type === "Suspended")?.message);
+  if (suspended) return health("Suspended");
   return complete === undefined ? health("Progressing") : health("Healthy", complete);
 };
