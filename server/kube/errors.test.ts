@@ -35,6 +35,10 @@ const cases: [string, { given: [number, string]; want: object }][] = [
   ["a version that is too old", { given: [410, status("too old")], want: { kind: "again", reason: KUBE.gone } }],
   ["an invalid object", { given: [422, status("Deployment is invalid")], want: { kind: "stop", reason: KUBE.invalid } }],
   ["too many requests", { given: [429, "slow down"], want: { kind: "again", reason: KUBE.rateLimited } }],
+  [
+    "an object that etcd does not take",
+    { given: [500, status("etcdserver: request is too large")], want: { kind: "stop", reason: KUBE.tooLarge } },
+  ],
   ["a proxy's page", { given: [502, "<html>"], want: { kind: "again", reason: KUBE.unavailable, message: "the API server answered 502" } }],
 ];
 test.each(cases)("%s", (_, { given, want }) => {

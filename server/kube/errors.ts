@@ -55,6 +55,8 @@ export function failureOf(status: number, body: string): Failure {
   // Server-side apply answers so for a field that the kind does not have.
   if (status === 500 && /field not declared in schema|failed to create typed patch object/.test(message))
     return stop(KUBE.invalid, message);
+  // etcd's own bound, and that of the API server's messages to it: sent again, it is as large.
+  if (status === 500 && /request is too large|message larger than max/.test(message)) return stop(KUBE.tooLarge, message);
   if (status >= 500) return again(KUBE.unavailable, message);
   return stop(KUBE.invalid, message);
 }

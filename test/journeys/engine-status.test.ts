@@ -147,3 +147,34 @@ test("a hook does not run before it is written down that it will", async () => {
     app.status?.operationState?.startedAt,
   );
 });
+
+test("an application of more resources than etcd takes in one object tells of those that need it, and how many it leaves out", async () => {
+  // 0.4 MB of rows beside a specification of 1.2 MB. Nothing is synced: what is not there yet is out of sync.
+  const count = 1_000;
+  const name = (i: number) => `${"a-configmap-with-a-long-name-".repeat(8)}${i}`;
+  const all = Array.from({ length: count }, (_, i) => configMap(name(i), {})).join("---\n");
+  await w.git.createRepository("many", { files: { "all.yaml": all } });
+  await w.app("many", { repo: "many", syncPolicy: {}, info: [{ name: "notes", value: "x".repeat(1_250_000) }] } as Parameters<
+    typeof w.app
+  >[1]);
+  const app = await w.until("many", ({ status }) => status?.sync?.status === "OutOfSync", "compared");
+  const { resources = [], conditions = [] } = app.status!;
+  expect(resources.length).toBeGreaterThan(200);
+  expect(resources.length).toBeLessThan(count);
+  expect(conditions).toEqual([
+    expect.objectContaining({
+      type: "ResourcesLeftOutWarning",
+      reason: "StatusTooLarge",
+      message: expect.stringContaining(`${count - resources.length} of ${count} resources are left out`),
+    }),
+  ]);
+  // Another look says the same, and writes nothing but that it was taken.
+  await w.refresh("many");
+  const again = await w.until(
+    "many",
+    ({ metadata }) => metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined,
+    "looked at again",
+  );
+  expect(again.status?.resources).toEqual(resources);
+  expect(again.status?.conditions).toEqual(conditions);
+}, 240_000);

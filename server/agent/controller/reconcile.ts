@@ -48,11 +48,11 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   // Can this specification be worked with at all, and where does it go?
   report.set(echo(app));
   const invalid = validate(app);
-  if (invalid) return unknown(report, app, "InvalidSpecError", invalid, now());
+  if (invalid) return unknown(deps, report, app, "InvalidSpecError", invalid, now());
   const destination = await place(deps, app);
   // Argo CD has this one under another type.
   if (destination.kind !== "done")
-    return unknown(report, app, destination.reason === NAMESPACE_REFUSED ? "UnknownError" : "InvalidSpecError", destination, now());
+    return unknown(deps, report, app, destination.reason === NAMESPACE_REFUSED ? "UnknownError" : "InvalidSpecError", destination, now());
 
   if (app.spec.sourceHydrator) report.condition("HydrationExternal", "HydratedElsewhere", hydratedBy(app.spec.sourceHydrator));
 
@@ -66,7 +66,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   );
   const wanted = await ask(deps, app, destination.value, memory, freshness, report);
   if (wanted.kind !== "done") {
-    const next = await unknown(report, app, "ComparisonError", wanted, now(), true);
+    const next = await unknown(deps, report, app, "ComparisonError", wanted, now(), true);
     return next ?? untilRefresh(deps, app, memory);
   }
   const { normalised, revisions, sourceTypes } = wanted.value;
@@ -130,7 +130,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     } else {
       const prune = state.operation.sync?.prune === true;
       const dry = state.operation.sync?.dryRun === true;
-      const noted = dry ? undefined : await note(app, state, targets.value, report);
+      const noted = dry ? undefined : await note(deps, app, state, targets.value, report);
       if (noted) return noted;
       if (dry) state = { ...state, phase: "Succeeded", message: "successfully compared (dry run)", finishedAt: now() };
       else
@@ -193,13 +193,19 @@ function untilWritten(deps: Deps, name: string, failure: Failure): Next {
 }
 
 /** A hook is run once: that it is to run is written before it does, so that whoever comes after knows. Only a write that fails has a Next. */
-async function note(app: Application, state: OperationState, targets: readonly Target[], report: Report): Promise<Next | undefined> {
+async function note(
+  deps: Deps,
+  app: Application,
+  state: OperationState,
+  targets: readonly Target[],
+  report: Report,
+): Promise<Next | undefined> {
   // Not by when it began: two may begin within a second.
   if (app.status?.operationState === state || !targets.some(({ hook }) => hook && !hook.skip)) return undefined;
   const saved = await report.save();
   if (saved.kind === "done") return undefined;
   await report.drop();
-  return { afterMs: 1_000 };
+  return untilWritten(deps, instanceOf(app, deps.namespace), saved);
 }
 
 /** The memory of an application, new when it has none. */
@@ -316,6 +322,7 @@ const healthWithTime = (app: Application, status: Observed["health"], now: () =>
 
 /** Nothing is known, so nothing is changed: the reason is the only news. */
 async function unknown(
+  deps: Deps,
   report: Report,
   app: Application,
   type: string,
@@ -329,7 +336,7 @@ async function unknown(
   if (ended && ended.operation === app.operation) report.take(ended.operation);
   report.set({ sync: { ...report.status.sync, status: "Unknown" }, health: report.status.health ?? { status: "Unknown" } });
   const written = await report.end({ refreshed });
-  if (written.kind !== "done") return { afterMs: 1_000 };
+  if (written.kind !== "done") return untilWritten(deps, instanceOf(app, deps.namespace), written);
   if (failure.kind === "later") return { afterMs: failure.afterMs };
   return app.operation && !ended ? { afterMs: WAITING_MS } : undefined;
 }

@@ -3,6 +3,7 @@ import { same } from "../../base/same.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { type Application, type ApplicationCondition, type ApplicationStatus, META, type Operation } from "./application.ts";
 import type { Deps } from "./deps.ts";
+import { fitted } from "./fitting.ts";
 
 // A step that ends sooner is not worth a write: the next one would come at once. In a storm of creations each takes a second or two.
 const ANNOUNCE_AFTER_MS = 3_000;
@@ -132,7 +133,10 @@ export class Report {
     });
   }
 
-  #difference(app: Application, next: ApplicationStatus): Record<string, unknown> | undefined {
+  #difference(app: Application, wanted: ApplicationStatus): Record<string, unknown> | undefined {
+    const { status: next, condition } = fitted(app, wanted);
+    if (condition && next.conditions)
+      next.conditions = [...next.conditions.filter(({ type }) => type !== condition.type), ...this.#timed(app, [condition])];
     const patch: Record<string, unknown> = {};
     const old = (app.status ?? {}) as Record<string, unknown>;
     const { operationState: ends } = app.status ?? {};
