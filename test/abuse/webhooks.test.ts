@@ -195,6 +195,58 @@ test(
   60_000 + CALLS * 600,
 );
 
+/** A call of GitHub about a repository at this address. */
+const push = (url: string) => {
+  const call = HOOK_CALLS.find(({ provider, name }) => provider === "github" && name === "a push")!;
+  const repository = { ...(call.payload.repository as object), html_url: url, clone_url: url, git_url: url, ssh_url: url };
+  return { ...call, payload: { ...call.payload, repository } };
+};
+
+test("an address is compared letter by letter: what would be a pattern fits nothing but itself", async () => {
+  const [{ path, secret }] = hooks.get("github")! as [Hook];
+  const tasks = async () => (await s.db.query("select id from tasks")).length;
+  const before = await tasks();
+  const send = async (url: string) => {
+    const { raw, headers } = signHook(push(url), secret);
+    const { status, body } = await s.ask("POST", path, { key: undefined, raw, headers });
+    return `${status} ${body.outcome ?? body.code}`;
+  };
+  for (const url of [
+    "https://github.com/octo/.*",
+    "https://github.com/octo/sho.",
+    "https://github.com/(octo|x)/shop",
+    "https://github.com/octo/sh[o]p",
+    "https://github.com/%/%",
+    "https://github.com/octo/sho_",
+    "https://github.com/octo/*",
+    "https://.*/.*",
+    "https://github.com/octo/shop|.*",
+    "https://(a+)+$/((a+)+)+$",
+    `https://github.com/${"(a*)*".repeat(300)}b`,
+    "https://github.com/octo/shop' or '1'='1",
+  ])
+    expect([url, await send(url)]).toEqual([url, expect.stringMatching(/^(202 Ignored|400 invalid_request)$/)]);
+  expect(await tasks()).toBe(before);
+  expect(await send("https://github.com/octo/shop")).toBe("202 Accepted");
+});
+
+test("the secret of another webhook, of another provider's, and a key or token of the service sign nothing", async () => {
+  const [{ path, secret }] = hooks.get("github")! as [Hook];
+  const generic = hooks.get("generic")![0]!;
+  const call = HOOK_CALLS.find(({ provider }) => provider === "generic")!;
+  const send = async (to: string, about: HookCall, by: string) => {
+    const { raw, headers, query } = signHook(about, by);
+    return (await s.ask("POST", `${to}${query}`, { key: undefined, raw, headers })).status;
+  };
+  expect([await send(path, push("https://github.com/octo/shop"), secret), await send(generic.path, call, generic.secret)]).toEqual([
+    202, 202,
+  ]);
+  for (const [name, [other]] of hooks)
+    if (name !== "github") expect([name, await send(path, push("https://github.com/octo/shop"), other!.secret)]).toEqual([name, 401]);
+  for (const wrong of [s.admin, secret, "", "null", `${Buffer.from('{"alg":"none"}').toString("base64url")}.e30.`])
+    expect([wrong, await send(generic.path, call, wrong)]).toEqual([wrong, 401]);
+});
+
 test("a body of 25 MiB costs no more memory than itself, and twelve unsigned ones at once no more than is allowed", async () => {
   const [{ path }] = hooks.get("github")! as [Hook];
   const body = Buffer.alloc(24 * 1024 * 1024, 0x5b);
