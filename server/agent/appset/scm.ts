@@ -66,7 +66,9 @@ export async function access(
 /** Whether an expression of the user is found in a text. */
 export const found = (pattern: string | undefined | null, text: string): boolean => !pattern || findAll(pattern, text).length > 0;
 
-/** A branch's name as part of an address. */
+const SLUG_LENGTH = 50;
+
+/** A branch's name as part of an address, of whole words as far as they fit. */
 export function slug(text: string): string {
   const words = text
     .normalize("NFKD")
@@ -74,11 +76,10 @@ export function slug(text: string): string {
     .replace(/["'’]/g, "")
     .replaceAll("&", "and")
     .replaceAll("@", "at")
-    .toLowerCase();
-  return words
-    .replace(/[^a-z0-9_-]+/g, "-")
-    .replace(/-+/g, "-")
-    .replace(/^[-_]+|[-_]+$/g, "")
-    .slice(0, 50)
-    .replace(/[-_]+$/g, "");
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+  if (words.length <= SLUG_LENGTH) return words;
+  const at = words.lastIndexOf("-", SLUG_LENGTH);
+  return words.slice(0, at >= 0 ? at : SLUG_LENGTH);
 }

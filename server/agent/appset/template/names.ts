@@ -7,14 +7,15 @@ export function normalize(name: string): string {
     .replace(/^[-.]+|[-.]+$/g, "");
 }
 
-/** A text as a part of an address; cut at `limit`, or at the last whole word before it. */
-export function slugify(name: string, limit = 50, wholeWords = false): string {
-  const slug = normalize(name)
+/** A text as a part of an address; cut after the last whole word before `limit`, or where it falls. */
+export function slugify(name: string, limit = 50, wholeWords = true): string {
+  const plain = normalize(name);
+  // A cut within words comes first: what falls together after it leaves fewer than `limit`.
+  const slug = (wholeWords ? plain : plain.slice(0, limit))
     .replace(/[^a-z0-9_-]+/g, "-")
     .replace(/-+/g, "-")
     .replace(/^[-_]+|[-_]+$/g, "");
-  if (slug.length <= limit) return slug;
-  if (!wholeWords) return slug.slice(0, limit).replace(/^[-_]+|[-_]+$/g, "");
+  if (!wholeWords || limit <= 0 || slug.length <= limit) return slug;
   const at = slug.lastIndexOf("-", limit);
   return slug.slice(0, at >= 0 ? at : limit);
 }

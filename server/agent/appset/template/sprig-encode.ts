@@ -192,7 +192,7 @@ export const ENCODE: Record<string, Callable> = {
   slugify: fn("a*", (args) => {
     const name = args.at(-1);
     if (typeof name !== "string") throw new TemplateError("slugify takes a text last");
-    const [limit = 50n, whole = false] = args.slice(0, -1);
+    const [limit = 50n, whole = true] = args.slice(0, -1);
     if (typeof limit !== "bigint" || typeof whole !== "boolean") throw new TemplateError("slugify takes an int and a bool before the text");
     return slugify(name, Number(limit), whole);
   }),
