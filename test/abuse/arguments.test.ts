@@ -138,6 +138,14 @@ test.each(["--devel", "../web", "../../../../etc/passwd", "web/../web", "-", "we
   },
 );
 
+test.each(["+a.example", "-a.example", "a,b.example", "a'b.example", "a$(id).example", "a;b.example", "a`id`.example", "*"])(
+  "%j is no host: to git's curl and to a shell it would be more than a name",
+  async (host) => {
+    for (const url of [`https://${host}/x`, `https://${host}:443/x`, `ssh://git@${host}/x`, `git@${host}:x`])
+      expect([url, await bench.service.refs({ url })]).toEqual([url, expect.objectContaining({ reason: "RepositoryUrlRefused" })]);
+  },
+);
+
 // What a delegate's tasks give to programs: the contract refuses it, or the program fails, and nothing else happens.
 const OPTION = `--upload-pack=touch\${IFS}${escaped};`;
 const CLONE = "http://127.0.0.1:9/x";

@@ -10,6 +10,7 @@ export interface Pin {
   ssh: string[];
 }
 
+const USABLE = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 const NONE: Pin = { config: [], ssh: [] };
 const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"];
 
@@ -19,9 +20,11 @@ export async function pinned(repo: RepoAccess): Promise<Outcome<Pin>> {
   if (!place) return done(NONE);
   const ssh = isSsh(repo.url);
   const { host, port } = place;
+  // To curl a name that begins with + or - says how it is to be pinned, and to a shell others say worse.
+  if (!isAddress(host) && !USABLE.test(host)) return stop(REPO.urlRefused, `repository address ${redactUrl(repo.url)} has no usable host`);
   const addresses = await safeAddresses(host, refusedFrom(host));
   if (addresses?.length === 0) return stop(REPO.urlRefused, `repository address ${redactUrl(repo.url)} leads to a refused address`);
-  if (ssh && addresses) return overSsh(repo, host, port, addresses);
+  if (ssh && addresses) return overSsh(host, port, addresses);
   const proxy = ssh ? undefined : repo.proxy;
   if (!addresses && !proxy && (ssh || !PROXIES.some((name) => process.env[name])))
     return again(REPO.host, `the host of ${redactUrl(repo.url)}, ${host}, has no address; look at its spelling and at DNS`);
@@ -32,9 +35,8 @@ export async function pinned(repo: RepoAccess): Promise<Outcome<Pin>> {
 }
 
 /** The key is known under the name, with the port where it is another one. */
-function overSsh(repo: RepoAccess, host: string, port: string, addresses: string[]): Outcome<Pin> {
+function overSsh(host: string, port: string, addresses: string[]): Outcome<Pin> {
   if (isAddress(host)) return done(NONE);
-  if (!/^[A-Za-z0-9._-]+$/.test(host)) return stop(REPO.urlRefused, `repository address ${redactUrl(repo.url)} has no usable host`);
   const alias = port === "22" ? host : `[${host}]:${port}`;
   return done({ config: [], ssh: ["-o", `HostName=${addresses[0]}`, "-o", `'HostKeyAlias=${alias}'`] });
 }
