@@ -231,6 +231,11 @@ const TABLE: [string, Want][] = [
     '{{ floor 1.7 }} {{ ceil 1.2 }} {{ round 123.5555 3 }} {{ round 10.5 0 }} {{ round -10.5 0 }} {{ int "12" }} {{ int64 3.9 }} {{ float64 "1.5" }} {{ atoi "7" }} {{ toDecimal "0777" }} {{ int "abc" }} {{ int "1.9" }} {{ int "010" }} {{ int "0x1f" }} {{ float64 "x" }} {{ add .n 1 }} {{ add "3" 1 }} {{ int true }}',
     "1 2 123.556 11 -11 12 3 1.5 7 511 0 0 8 31 0 6 4 1",
   ],
+  [
+    "{{ divf 1 3 }} {{ divf 2 3 }} {{ divf -2 3 }} {{ addf 0.1 0.2 }} {{ mulf 1.1 1.1 }} {{ subf 1 0.9 }} {{ add1f 0.1 }} {{ divf 10 4 2 }} {{ mulf 123456.789 1000 }} {{ addf 1e22 1 }}",
+    "0.3333333333333333 0.6666666666666667 -0.6666666666666667 0.3 1.21 0.1 1.1 1.25 1.23456789e+08 1e+22",
+  ],
+  ["{{ divf 1 0 }}", refused('executing "base" at <divf 1 0>: error calling divf: decimal division by 0')],
   ["{{ div 1 0 }}", refused('executing "base" at <div 1 0>: error calling div: runtime error: integer divide by zero')],
   [
     '{{ typeOf 1 }} {{ typeOf .n }} {{ typeOf .s }} {{ typeOf .list }} {{ typeOf .map }} {{ typeOf .missing }} {{ kindOf .list }} {{ kindOf .map }} {{ kindOf .n }} {{ kindIs "map" .map }} {{ typeIs "string" .s }} {{ typeIsLike "string" .s }} {{ deepEqual .list .list }} {{ kindOf .missing }}',

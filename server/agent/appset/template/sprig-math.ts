@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { asFloat, asInt } from "./convert.ts";
+import { decimals } from "./decimal.ts";
 import { type Callable, fn } from "./function.ts";
 import { TemplateError, type Value } from "./value.ts";
 
@@ -11,8 +12,8 @@ const notZero = (value: bigint) => {
 const ordered = (args: Value[]) => args.map(asInt).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 const most = fn("aa*", (args) => ordered(args).at(-1));
 
-// The ecosystem's floats here are decimals: 0.1 + 0.2 is 0.3.
-const decimal = (value: number) => Number(value.toPrecision(15));
+const counted = (operation: Parameters<typeof decimals>[0]) =>
+  fn("aa*", ([first, ...others]) => decimals(operation, asFloat(first), ...others.map(asFloat)));
 
 function round(value: number, digits: bigint, halfUpFrom = 0.5): number {
   const factor = 10 ** Number(digits);
@@ -53,11 +54,11 @@ export const MATH: Record<string, Callable> = {
   max: most,
   biggest: most,
   min: fn("aa*", (args) => ordered(args)[0]),
-  addf: fn("a*", (args) => decimal(args.map(asFloat).reduce((a, b) => a + b, 0))),
-  add1f: fn("a", ([a]) => decimal(asFloat(a) + 1)),
-  subf: fn("aa*", (args) => decimal(args.map(asFloat).reduce((a, b) => a - b))),
-  mulf: fn("aa*", (args) => decimal(args.map(asFloat).reduce((a, b) => a * b))),
-  divf: fn("aa*", (args) => decimal(args.map(asFloat).reduce((a, b) => a / b))),
+  addf: fn("a*", (args) => decimals("add", 0, ...args.map(asFloat))),
+  add1f: fn("a", ([a]) => decimals("add", asFloat(a), 1)),
+  subf: counted("sub"),
+  mulf: counted("mul"),
+  divf: counted("div"),
   maxf: fn("aa*", (args) => Math.max(...args.map(asFloat))),
   minf: fn("aa*", (args) => Math.min(...args.map(asFloat))),
   floor: fn("a", ([a]) => Math.floor(asFloat(a))),
