@@ -17,6 +17,9 @@ test.each<[string[], string, boolean]>([
   [["git@git.example.com:a/**"], "git@git.example.com:a/../b", false],
   [["oci://git.example.com/a/**"], "oci://git.example.com/a/./../b", false],
   [["https://git.example.com/a/*"], "https://git.example.com/a/..b", true],
+  [["https://git.example.com/{a,b}"], "https://git.example.com/a", false],
+  [["https://git.example.com/{a,b}"], "https://git.example.com/{a,b}", true],
+  [["*", "!https://git.example.com/{a,b}"], "https://git.example.com/a", false],
 ])("sources %j permit %s: %j", (sourceRepos, url, want) => {
   expect(permitsSource({ sourceRepos }, url)).toBe(want);
 });

@@ -34,7 +34,8 @@ export function permitsSource({ sourceRepos = [] }: ProjectSpec, repoUrl: string
   let permitted = false;
   for (const pattern of sourceRepos) {
     const normal = denies(pattern) ? `!${normalizeRepoUrl(pattern.slice(1))}` : normalizeRepoUrl(pattern);
-    const hit = fits(normal, url, "/");
+    // In an address braces are letters to Argo CD: what permitted nothing there must not permit more here.
+    const hit = /[{}]/.test(normal) && !denies(normal) ? normal === url : fits(normal, url, "/");
     if (denies(pattern) && !hit) return false;
     permitted ||= hit;
   }
