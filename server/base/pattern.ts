@@ -6,6 +6,8 @@ const LIMIT_MS = 50;
 const TRIES = 4;
 // For all of one request together: nothing else is served meanwhile.
 const BUDGET_MS = 200;
+// V8 ends the whole process over an expression of a megabyte, whatever the time.
+const MAX_PATTERN = 10_000;
 const test = new Script("new RegExp('^(?:' + pattern + ')$', 'u').test(text)");
 
 export type Fits = (pattern: string, text: string) => boolean | "slow" | "invalid";
@@ -18,11 +20,12 @@ const taken = (): number => {
 
 /**
  * Whether whole texts fit a user's regular expressions: `slow` when that was not known within 50 ms, or 200 ms for all that one matcher was
- * asked; `invalid` when it is none. Only the two texts go into the context; the code that runs there is ours.
+ * asked; `invalid` when it is none, or longer than anybody writes. Only the two texts go into the context; the code that runs there is ours.
  */
 export function patternMatcher(): Fits {
   let left = BUDGET_MS;
   return (pattern, text) => {
+    if (pattern.length > MAX_PATTERN) return "invalid";
     const timeout = Math.floor(Math.min(left, LIMIT_MS));
     if (timeout < 1) return "slow";
     const context = createContext({ pattern, text });

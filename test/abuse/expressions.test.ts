@@ -75,6 +75,7 @@ const JQ: [string, RegExp][] = [
   ],
   ["[.a[].s] | tostring | tojson | tojson | tojson", /.+/],
   ["map(map(map(map(..))))", /.+/],
+  ['.a[] | select(.s | test("a" * 900000))', /.+/],
 ];
 const TEMPLATES: [string, RegExp][] = [
   ["{{ range $i := until 1000000000 }}x{{ end }}", /^refused: /],
@@ -108,6 +109,15 @@ const TEMPLATES: [string, RegExp][] = [
   [`${"{{ if true }}".repeat(20_000)}${"{{ end }}".repeat(20_000)}`, /^refused: /],
   [`{{ ${"(".repeat(20_000)}1${")".repeat(20_000)} }}`, /^refused: /],
   [`{{ fromJson "${"[".repeat(50_000)}" }}`, /.+/],
+  ['{{ date (repeat 900000 "1") "x" }}', /^refused: /],
+  ['{{ toDate (repeat 900000 "a") "x" }}', /^refused: /],
+  ['{{ fromYaml (repeat 900000 "{") }}', /^refused: /],
+  ['{{ trimAll "/" (printf "a%sb" (repeat 900000 "/")) | len }}', /^\d/],
+  ['{{ trimAll (repeat 400000 "ab") "abc" }}', /^1 char/],
+  ['{{ osBase (printf "a%sb" (repeat 900000 "/")) | len }}', /^\d/],
+  ['{{ snakecase (repeat 900000 "A") | len }}', /^\d/],
+  ['{{ b64dec (printf "a%sb" (repeat 900000 "=")) | len }}', /.+/],
+  ['{{ semverCompare (printf "1%sx" (repeat 900000 " ")) "1.0.0" }}', /.+/],
   [
     `{{ fromYaml "a: &a [1]\\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]" }}`,
     /.+/,

@@ -20,7 +20,7 @@ export function lex(source: string): Token[] {
     let text = source.slice(at, end);
     if (trim) text = text.replace(/^[ \t\r\n]+/, "");
     const trimsLeft = open >= 0 && source[open + 2] === "-" && SPACE.test(source[open + 3] ?? "");
-    if (trimsLeft) text = text.replace(/[ \t\r\n]+$/, "");
+    if (trimsLeft) text = text.replace(/(?<![ \t\r\n])[ \t\r\n]+$/, "");
     if (text) tokens.push({ kind: "text", text, at });
     if (open < 0) break;
     at = open + 2 + (trimsLeft ? 2 : 0);

@@ -71,7 +71,7 @@ const UNSETTLED = [
 function certificate(certificateText: string, keyText: string) {
   const read = (text: string, what: string): string => {
     const decoded = Buffer.from(text, "base64");
-    if (decoded.toString("base64").replace(/=+$/, "") !== text.replace(/=+$/, ""))
+    if (decoded.toString("base64").replace(/(?<!=)=+$/, "") !== text.replace(/(?<!=)=+$/, ""))
       throw new TemplateError(`unable to decode base64 ${what}`);
     return decoded.toString("utf8");
   };

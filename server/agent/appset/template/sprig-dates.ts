@@ -7,6 +7,13 @@ const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", 
 const LAYOUT =
   /January|Jan|Monday|Mon|MST|2006|002|01|02|03|04|05|06|_2|15|Z07:00|Z0700|-07:00|-0700|-07|PM|pm|[.,](?:0+|9+)(?!\d)|[12345]/g;
 
+// An expression is made of it, and V8 ends the process over one of megabytes.
+const MAX_LAYOUT = 1_000;
+function fitting(layout: string): string {
+  if (layout.length > MAX_LAYOUT) throw new TemplateError(`a layout of a time with more than ${MAX_LAYOUT} characters`);
+  return layout;
+}
+
 /** A moment, shown at an offset from UTC. */
 export class Time extends Opaque {
   readonly type = "time.Time";
@@ -45,7 +52,8 @@ export class Time extends Opaque {
     return Object.hasOwn(members, name) ? members[name]!() : undefined;
   }
 
-  format(layout: string): string {
+  format(given: string): string {
+    const layout = fitting(given);
     const at = new Date(this.ms + this.offset * 60_000);
     const two = (n: number) => String(n).padStart(2, "0");
     const hour = at.getUTCHours() % 12 || 12;
@@ -159,7 +167,8 @@ const modify = (strict: boolean) =>
   });
 
 /** Reads a time by a layout of Go. */
-function read(layout: string, text: string): Time | undefined {
+function read(given: string, text: string): Time | undefined {
+  const layout = fitting(given);
   const names: string[] = [];
   const word: Record<string, string> = {
     January: "[A-Za-z]+",

@@ -21,9 +21,22 @@ function readJson(text: string, strict: boolean): Value {
   }
 }
 
+// Each takes the parser a frame and an error: a text of brackets alone took seconds.
+const MAX_NESTING = 500;
+function nests(text: string): boolean {
+  let depth = 0;
+  for (const letter of text) {
+    if (letter === "[" || letter === "{") depth++;
+    else if ((letter === "]" || letter === "}") && depth > 0) depth--;
+    if (depth > MAX_NESTING) return true;
+  }
+  return false;
+}
+
 /** YAML as the ecosystem reads it: by way of JSON, without dates, with `yes` as a word for true, and the first document alone. */
 export function readYaml(text: string): unknown {
   if (text.length > MAX) throw new TemplateError("YAML of more than 1 MiB");
+  if (nests(text)) throw new TemplateError(`YAML with brackets more than ${MAX_NESTING} deep`);
   try {
     const document = parseDocument(text, { version: "1.1", uniqueKeys: false, logLevel: "silent", prettyErrors: false });
     if (document.errors[0]) throw document.errors[0];
@@ -45,7 +58,7 @@ function base32(text: string): string {
   return out.padEnd(Math.ceil(out.length / 8) * 8, "=");
 }
 function unbase32(text: string): string {
-  const plain = text.replace(/=+$/, "");
+  const plain = text.replace(/(?<!=)=+$/, "");
   if (!/^[A-Z2-7]*$/.test(plain) || text.length % 8)
     return `illegal base32 data at input byte ${plain.search(/[^A-Z2-7]/) < 0 ? plain.length : plain.search(/[^A-Z2-7]/)}`;
   let bits = "";

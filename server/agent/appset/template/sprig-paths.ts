@@ -18,7 +18,7 @@ export function clean(path: string): string {
 /** Go's path.Base. */
 export function base(path: string): string {
   if (path === "") return ".";
-  const trimmed = path.replace(/\/+$/, "");
+  const trimmed = path.replace(/(?<!\/)\/+$/, "");
   return trimmed === "" ? "/" : trimmed.slice(trimmed.lastIndexOf("/") + 1);
 }
 
@@ -64,7 +64,7 @@ function satisfies(range: string, version: string): boolean {
   return range.split("||").some((one) => {
     const parts = one
       .replaceAll(",", " ")
-      .replace(/\s+-\s+/g, "..")
+      .replace(/(?<!\s)\s+-\s+/g, "..")
       .replace(/(=>|=<|[<>]=?|!=|=|~>?|\^)\s+/g, "$1")
       .trim()
       .split(/\s+/)
