@@ -243,6 +243,7 @@ describe("poison", () => {
   const good = () => ({ project: "default", destination: { name: "in-cluster", namespace: "poison" }, source: source() });
   const automated = { syncPolicy: { automated: {}, syncOptions: ["CreateNamespace=true"] } };
   const long = "x".repeat(200_000);
+  const slashes = "/".repeat(200_000);
   const deep = (n: number): unknown => (n === 0 ? 1 : { a: deep(n - 1) });
   // Whatever the API server takes: an annotation is any text, and most of a specification is kept as it is.
   const POISON: (() => { spec?: object; annotations?: Record<string, string>; operation?: unknown; status?: unknown })[] = [
@@ -255,6 +256,10 @@ describe("poison", () => {
     () => ({ spec: { source: { ...source(), plugin: 9 } } }),
     () => ({ spec: { source: undefined, sources: [] } }),
     () => ({ spec: { source: undefined, sources: [{ repoURL: long }] } }),
+    () => ({ spec: { source: { ...source(), repoURL: `https://h${slashes}x` } } }),
+    () => ({ spec: { source: { ...source(), path: `a${slashes}x` } } }),
+    () => ({ spec: { source: { ...source(), targetRevision: `>=1${slashes.replaceAll("/", " ")}x` } } }),
+    () => ({ spec: { destination: { server: `https://h${slashes}x`, namespace: "poison" } } }),
     () => ({ spec: { destination: {} } }),
     () => ({ spec: { destination: { server: "no url", namespace: "../x" } } }),
     () => ({ spec: { project: long.slice(0, 1_000) } }),

@@ -10,7 +10,7 @@ import { RegistryClient } from "../../server/agent/repo/registry.ts";
 import { RemoteValues } from "../../server/agent/repo/remote-values.ts";
 import { RepoService } from "../../server/agent/repo/service.ts";
 import type { RepoAccess } from "../../server/agent/repo/types.ts";
-import { redactUrl } from "../../server/agent/repo/url.ts";
+import { normaliseUrl, redactUrl } from "../../server/agent/repo/url.ts";
 import { Secret } from "../../server/base/secret.ts";
 import { makeFetch } from "../../server/delegate/fetch.ts";
 import { type GitServer, startGit } from "../servers/git.ts";
@@ -127,6 +127,21 @@ test("text around addresses stays what it was", () => {
   expect(redactUrl("fatal: unable to access 'https://ana:pw@h/a/': x; try https://b@h/c?t=1#d=2")).toBe(
     "fatal: unable to access 'https://***@h/a/': x; try https://***@h/c?t=***#d=***",
   );
+});
+
+// By the square of their length the first would take twenty minutes.
+test.each([
+  "https://h/".concat("/".repeat(1_000_000), "x"),
+  "x".repeat(1_000_000),
+  "?".repeat(1_000_000),
+  "a://".repeat(250_000),
+  `a://${"@".repeat(1_000_000)}x`,
+])("an address of a megabyte takes no longer than its length, case %#", (text) => {
+  const began = process.cpuUsage();
+  normaliseUrl(text);
+  redactUrl(text);
+  const { user, system } = process.cpuUsage(began);
+  expect((user + system) / 1_000_000).toBeLessThan(20);
 });
 
 test("many at once who sign in as different people, some of them wrongly, get each what is theirs", async () => {

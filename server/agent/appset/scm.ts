@@ -44,7 +44,7 @@ export async function access(
 ): Promise<Outcome<Ask>> {
   const api = String(settings.api || fallback);
   const { allowedProviders } = world;
-  const plain = (url: string) => url.trim().replace(/\/+$/, "");
+  const plain = (url: string) => url.trim().replace(/(?<!\/)\/+$/, "");
   if (allowedProviders && !allowedProviders.some((one) => plain(one) === plain(api))) {
     return stop(APPSET.params, `scm provider not allowed: ${api} is not among OUTPOST_SCM_PROVIDERS`);
   }

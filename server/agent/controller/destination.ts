@@ -203,7 +203,9 @@ interface ClusterSecret {
 function readSecret(secret: KubeObject): ClusterSecret {
   const field = (name: string) =>
     typeof secret.data?.[name] === "string" ? Buffer.from(secret.data[name], "base64").toString("utf8") : "";
-  const server = field("server").trim().replace(/\/+$/, "");
+  const server = field("server")
+    .trim()
+    .replace(/(?<!\/)\/+$/, "");
   const cluster: ClusterSecret = {
     id: `${server}#${secret.metadata.uid}/${secret.metadata.resourceVersion}`,
     name: field("name") || server,
@@ -226,7 +228,7 @@ function readSecret(secret: KubeObject): ClusterSecret {
     const token = tokenOf(config, server);
     cluster.hasCredentials = Boolean(token || key);
     cluster.config = {
-      server: new URL(server).href.replace(/\/+$/, ""),
+      server: new URL(server).href.replace(/(?<!\/)\/+$/, ""),
       namespace: "default",
       ca: pem(tls.caData),
       cert: pem(tls.certData),
@@ -250,4 +252,4 @@ interface ClusterConfig extends SignIn {
   tlsClientConfig?: { insecure?: boolean; serverName?: string; caData?: string; certData?: string; keyData?: string };
 }
 
-const sameServer = (a: string, b: string): boolean => a.replace(/\/+$/, "") === b.replace(/\/+$/, "");
+const sameServer = (a: string, b: string): boolean => a.replace(/(?<!\/)\/+$/, "") === b.replace(/(?<!\/)\/+$/, "");

@@ -84,7 +84,7 @@ async function eks(config: SignIn, server: string, env: NodeJS.ProcessEnv): Prom
   try {
     const keys = await awsCredentials({ ...who, requestHandler });
     const ends = Math.min(Date.now() + TOKEN_MS, keys.expiration?.getTime() ?? Number.POSITIVE_INFINITY);
-    return done({ token: new Secret(eksToken(keys, clusterName, region, `${sts.replace(/\/+$/, "")}/`)), ends });
+    return done({ token: new Secret(eksToken(keys, clusterName, region, `${sts.replace(/(?<!\/)\/+$/, "")}/`)), ends });
   } catch (error) {
     const { name, message, $fault } = error as Error & { $fault?: string };
     if (error instanceof NoAwsCredentials || name === "CredentialsProviderError")
@@ -173,7 +173,7 @@ const list = (text: string | undefined) => (text ?? "").split(",").flatMap((one)
 function strays({ tlsClientConfig, proxyUrl }: SignIn, server: string, origins: readonly string[]): string | undefined {
   if (origins.length === 0) return undefined;
   const origin = URL.canParse(server) ? new URL(server).origin : "";
-  const plain = (one: string) => (URL.canParse(one) && !/[*?[{\\]/.test(one) ? new URL(one).origin : one.replace(/\/+$/, ""));
+  const plain = (one: string) => (URL.canParse(one) && !/[*?[{\\]/.test(one) ? new URL(one).origin : one.replace(/(?<!\/)\/+$/, ""));
   if (!origins.some((one) => matchGlob(plain(one), origin)))
     return `does not run for ${origin || "such an address"}: the agent's operator names servers by OUTPOST_EXEC_ORIGINS`;
   if (tlsClientConfig?.insecure || (proxyUrl && !isCloudOrigin(proxyUrl, NOBODY)))

@@ -33,7 +33,7 @@ export async function registryPassword(repo: RepoAccess, origin: string, realm: 
   if (!URL.canParse(realm) || new URL(realm).origin !== origin)
     return stop(REPO.urlRefused, `${redactUrl(repo.url)} sends elsewhere for tokens; the identity in Azure is not shown there`);
   const resource = process.env.AZURE_ARM_TOKEN_RESOURCE || "https://management.core.windows.net";
-  const first = await signIn(repo, `${resource.replace(/\/+$/, "")}/.default`, REGISTRY);
+  const first = await signIn(repo, `${resource.replace(/(?<!\/)\/+$/, "")}/.default`, REGISTRY);
   if (first.kind !== "done") return first;
   const id = digest(["azure registry", origin, service, first.value.reveal()]);
   const form = { grant_type: "access_token", service, access_token: first.value.reveal() };
@@ -76,7 +76,7 @@ async function identity({ azurePrincipal, azurePrincipalSecret }: RepoAccess): P
   if (!NAME.test(tenant) || !NAME.test(client))
     return stop(REPO.authentication, "azureServicePrincipalTenantId and azureServicePrincipalClientId must be ids");
   if (!secret) return stop(REPO.authentication, "azureServicePrincipalClientSecret is not set");
-  const authority = (given || PUBLIC).replace(/\/+$/, "");
+  const authority = (given || PUBLIC).replace(/(?<!\/)\/+$/, "");
   if (!isCloudOrigin(authority, SIGN_IN))
     return stop(REPO.urlRefused, "azureActiveDirectoryEndpoint is no sign-in of Azure; the operator of the repo server can allow it");
   return done({ authority, tenant, client, proof: async () => done({ client_secret: secret }) });
@@ -85,7 +85,7 @@ async function identity({ azurePrincipal, azurePrincipalSecret }: RepoAccess): P
 /** What Azure's webhook puts into a Pod whose service account has an identity there. */
 function workload(): Outcome<Identity> {
   const { AZURE_FEDERATED_TOKEN_FILE: file, AZURE_TENANT_ID: tenant = "", AZURE_CLIENT_ID: client = "" } = process.env;
-  const authority = (process.env.AZURE_AUTHORITY_HOST || PUBLIC).replace(/\/+$/, "");
+  const authority = (process.env.AZURE_AUTHORITY_HOST || PUBLIC).replace(/(?<!\/)\/+$/, "");
   if (!file || !NAME.test(tenant) || !NAME.test(client))
     return stop(
       REPO.identity,

@@ -61,7 +61,7 @@ export class Charts {
   }
 
   async #pull(repo: RepoAccess, chart: string, version: string, passCredentials: boolean): Promise<Outcome<Chart>> {
-    const url = address(repo).replace(/\/+$/, "");
+    const url = address(repo).replace(/(?<!\/)\/+$/, "");
     const at = { ...repo, url };
     const got = url.startsWith("oci://")
       ? await fromRegistry({ ...at, url: `${url}/${chart}` }, version)

@@ -23,7 +23,7 @@ export function githubToken(repo: RepoAccess): Promise<Outcome<Secret>> {
 
 async function fetchToken(repo: RepoAccess, owner: string): Promise<Outcome<Token>> {
   const { id, installationId, baseUrl } = repo.githubApp!;
-  const base = (baseUrl || "https://api.github.com").replace(/\/+$/, "");
+  const base = (baseUrl || "https://api.github.com").replace(/(?<!\/)\/+$/, "");
   if (!/^\d{1,20}$/.test(id)) return stop(REPO.authentication, "githubAppID is no number");
   const jwt = appToken(id, repo.githubAppPrivateKey);
   if (jwt.kind !== "done") return jwt;

@@ -63,7 +63,7 @@ export async function planKustomize(
       if (target === ".." || target.startsWith("../"))
         return stop(REPO.escape, `${where}: ${base.slice(0, 200)} leads out of the repository`);
       // A directory inside the one that is taken anyway is still read for its own references.
-      pending.push({ path: target === "." ? "" : target.replace(/\/+$/, ""), first: false });
+      pending.push({ path: target === "." ? "" : target.replace(/(?<!\/)\/+$/, ""), first: false });
     }
   }
   return done({ inputs: [...inputs].map(([p, sha]) => ({ path: p, sha })).sort((a, b) => (a.path < b.path ? -1 : 1)), overrides });

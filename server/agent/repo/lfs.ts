@@ -98,7 +98,7 @@ async function download(repo: RepoAccess, oid: string, size: number, path: strin
     return stop(REPO.unsupported, `${shown}: it is read over https alone; give the repository's https address`);
   const authorization = await authorizationOf(repo);
   if (authorization.kind !== "done") return authorization;
-  const base = repo.url.replace(/\/+$/, "").replace(/(\.git)?$/, ".git/info/lfs");
+  const base = repo.url.replace(/(?<!\/)\/+$/, "").replace(/(\.git)?$/, ".git/info/lfs");
   const asked = await ask(`${base}/objects/batch`, repo, {
     method: "POST",
     authorization: authorization.value,

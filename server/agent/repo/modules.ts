@@ -146,7 +146,7 @@ const isBelow = (url: string, prefix: string): boolean => url === prefix || url.
 
 /** `../other.git` as git means it: the parent's address is a folder. Undefined above the first part of the path. */
 function beside(parent: string, relative: string): string | undefined {
-  const base = parent.replace(/\/+$/, "");
+  const base = parent.replace(/(?<!\/)\/+$/, "");
   const scp = !base.includes("://");
   const at = scp ? base.indexOf(":") + 1 : base.indexOf("/", base.indexOf("://") + 3) + 1;
   if (at === 0) return undefined;

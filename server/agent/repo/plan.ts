@@ -44,7 +44,7 @@ export async function plan(
   }: Omit<HelmNeeds, "env"> & { plugins: Plugins; repo: RepoAccess; cluster?: ClusterReader | undefined },
 ): Promise<Outcome<Plan>> {
   const { tree, revision } = fetched;
-  const path = (fetched.source.chart ? "" : (fetched.source.path ?? "")).replace(/^\.?\/+|\/+$/g, "").replace(/^\.$/, "");
+  const path = (fetched.source.chart ? "" : (fetched.source.path ?? "")).replace(/^\.?\/+|(?<!\/)\/+$/g, "").replace(/^\.$/, "");
   if (!fetched.source.chart && fetched.source.path?.startsWith("/"))
     return stop(REPO.escape, `path ${fetched.source.path} is absolute; give it from the root of the repository`);
   const overridden = await withOverrides(tree, path, fetched.source, request.app.name);

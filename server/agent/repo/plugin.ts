@@ -211,7 +211,7 @@ async function filesOf({ tree, path, generatePaths }: PluginAsk): Promise<Outcom
   const paths = generatePaths && !wanted.some((one) => /[*?[\]{}]/.test(one)) ? wanted.map((one) => posix.normalize(one || ".")) : ["."];
   const kept: string[] = [];
   const content: unknown[] = [];
-  for (const one of paths.map((each) => (each === "." ? "" : each.replace(/\/+$/, ""))).sort()) {
+  for (const one of paths.map((each) => (each === "." ? "" : each.replace(/(?<!\/)\/+$/, ""))).sort()) {
     if (kept.some((other) => other === "" || one === other || one.startsWith(`${other}/`))) continue;
     const found = await contentOf(tree, one);
     if (found.kind !== "done") {

@@ -21,7 +21,7 @@ async function probeGit(repo: RepoAccess, ask_: (repo: RepoAccess) => Promise<Ou
   const authorization = await authorizationOf(repo);
   if (authorization.kind !== "done") return authorization;
   const shown = redactUrl(repo.url);
-  const to = `${repo.url.replace(/\/+$/, "")}/info/refs?service=git-upload-pack`;
+  const to = `${repo.url.replace(/(?<!\/)\/+$/, "")}/info/refs?service=git-upload-pack`;
   const headers = { "user-agent": "git/2.0" };
   const got = await ask(to, repo, { authorization: authorization.value, headers, maxBytes: MAX_BYTES, shown });
   if (got.kind !== "done") return got;
@@ -30,7 +30,7 @@ async function probeGit(repo: RepoAccess, ask_: (repo: RepoAccess) => Promise<Ou
 }
 
 async function probeRegistry(repo: RepoAccess): Promise<Outcome<unknown>> {
-  const url = (repo.url.includes("://") ? repo.url : `oci://${repo.url}`).replace(/\/+$/, "");
+  const url = (repo.url.includes("://") ? repo.url : `oci://${repo.url}`).replace(/(?<!\/)\/+$/, "");
   const path = /^oci:\/\/[^/]+(\/.+)?$/.exec(url)?.[1];
   // A registry alone, or the beginning of its names, has no tags.
   if (!RegistryClient.fits(path ? url : `${url}/x`))

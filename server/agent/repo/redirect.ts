@@ -26,7 +26,7 @@ export async function redirected(repo: RepoAccess): Promise<Outcome<RepoAccess>>
   const dispatcher = new EnvHttpProxyAgent({ connect, requestTls: tls, proxyTls: { lookup: connect.lookup }, ...proxy });
   try {
     const from = new URL(repo.url);
-    let at = repo.url.replace(/\/+$/, "") + REFS;
+    let at = repo.url.replace(/(?<!\/)\/+$/, "") + REFS;
     for (let hops = 0; hops <= MAX_HOPS; hops++) {
       const signal = AbortSignal.timeout(DEADLINE_MS);
       const own = new URL(at).host === from.host && authorization.value !== undefined;

@@ -41,7 +41,7 @@ export class RegistryClient {
     const { host, hostname, pathname } = new URL(repo.url.replace(/^oci:/, "https:"));
     this.#repo = repo;
     this.#origin = `${repo.forceHttp ? "http" : "https"}://${host}`;
-    this.#name = pathname.replace(/^\/+|\/+$/g, "");
+    this.#name = pathname.replace(/^\/+|(?<!\/)\/+$/g, "");
     this.#refused = refusedFrom(hostname);
     const lookup = guardedLookup(this.#refused, "it leads to a refused address");
     const tls = tlsOf(repo);

@@ -103,7 +103,7 @@ export function redactUrl(text: string): string {
 export function normaliseUrl(url: string): string {
   const trimmed = url
     .trim()
-    .replace(/\/+$/, "")
+    .replace(/(?<!\/)\/+$/, "")
     .replace(/\.git$/, "");
   try {
     const { protocol, host, pathname, username } = new URL(trimmed);

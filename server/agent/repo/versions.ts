@@ -25,7 +25,7 @@ export async function chartVersions(repo: RepoAccess): Promise<Outcome<ChartList
 
 /** The index of a Helm repository, bounded, and at least looking like one. */
 export async function helmIndex(repo: RepoAccess): Promise<Outcome<Buffer>> {
-  const url = repo.url.replace(/\/+$/, "");
+  const url = repo.url.replace(/(?<!\/)\/+$/, "");
   const shown = redactUrl(url);
   if (!/^https?:\/\/[^\s\p{Cc}]+$/u.test(url))
     return stop(REPO.urlRefused, `chart repository ${shown} must begin with https:// or http://`);
@@ -42,7 +42,7 @@ export async function helmIndex(repo: RepoAccess): Promise<Outcome<Buffer>> {
 }
 
 async function artifactVersions(repo: RepoAccess): Promise<Outcome<ChartList>> {
-  const url = (repo.url.includes("://") ? repo.url : `oci://${repo.url}`).replace(/\/+$/, "");
+  const url = (repo.url.includes("://") ? repo.url : `oci://${repo.url}`).replace(/(?<!\/)\/+$/, "");
   if (!RegistryClient.fits(url)) return stop(REPO.urlRefused, `${redactUrl(url).slice(0, 200)} is no address of a chart: oci://host/name`);
   const tags = await withRegistry({ ...repo, url }, (client) => client.tags());
   if (tags.kind !== "done") return tags;

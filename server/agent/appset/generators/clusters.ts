@@ -15,7 +15,7 @@ export const clusters: Generate = async ({ selector, values, flatList }, { world
   if (fits.kind !== "done") return fits;
   const known = world.clusters().map((cluster) => ({ ...cluster, labels: { ...cluster.labels, [SECRET_TYPE]: "cluster" } }));
   const wanted: Cluster[] = known.filter(({ labels }) => fits.value(labels));
-  const isOurs = ({ server }: Cluster) => server.replace(/\/+$/, "") === IN_CLUSTER.server;
+  const isOurs = ({ server }: Cluster) => server.replace(/(?<!\/)\/+$/, "") === IN_CLUSTER.server;
   if (isEmptySelector(selector) && !known.some(isOurs)) wanted.push(IN_CLUSTER);
 
   const params = wanted.map((cluster) => {

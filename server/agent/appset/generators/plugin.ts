@@ -16,12 +16,15 @@ export const plugin: Generate = async ({ configMapRef, input, values }, { name, 
   const secret = await world.secret(reference[1] ?? "argocd-secret", reference[2]!);
   if (secret.kind !== "done") return secret;
   const parameters = input?.parameters ?? {};
-  const answer = await ask<{ output?: { parameters?: unknown[] } }>(`${baseUrl.trim().replace(/\/+$/, "")}/api/v1/getparams.execute`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${secret.value.reveal().trim()}` },
-    body: { applicationSetName: name, input: { parameters } },
-    deadlineMs: Math.min(120, Math.max(1, Number(requestTimeout) || 30)) * 1_000,
-  });
+  const answer = await ask<{ output?: { parameters?: unknown[] } }>(
+    `${baseUrl.trim().replace(/(?<!\/)\/+$/, "")}/api/v1/getparams.execute`,
+    {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret.value.reveal().trim()}` },
+      body: { applicationSetName: name, input: { parameters } },
+      deadlineMs: Math.min(120, Math.max(1, Number(requestTimeout) || 30)) * 1_000,
+    },
+  );
   if (answer.kind !== "done") return answer;
   const found = answer.value.body?.output?.parameters;
   if (!Array.isArray(found)) return stop(APPSET.params, "the plugin answered without output.parameters");

@@ -4,7 +4,7 @@ import type { Branch, Host, Repository } from "../scm.ts";
 import type { Free } from "../types.ts";
 import { exists } from "./github.ts";
 
-const root = ({ api }: Free): string => `${String(api).replace(/\/+$/, "")}/api/v1`;
+const root = ({ api }: Free): string => `${String(api).replace(/(?<!\/)\/+$/, "")}/api/v1`;
 const named = (...parts: string[]) => parts.map(encodeURIComponent).join("/");
 const repo = (settings: Free, { organization, repository }: Repository) => `${root(settings)}/repos/${named(organization, repository)}`;
 

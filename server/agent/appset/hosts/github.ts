@@ -8,7 +8,7 @@ export const GITHUB_API = "https://api.github.com/";
 /** GitHub, or an own one (`api` with or without /api/v3). */
 function root({ api }: Free): string {
   const url = new URL(String(api || GITHUB_API));
-  const path = url.pathname.replace(/\/+$/, "");
+  const path = url.pathname.replace(/(?<!\/)\/+$/, "");
   const own = !url.host.startsWith("api.") && !url.host.includes(".api.") && !path.endsWith("/api/v3");
   return `${url.origin}${path}${own ? "/api/v3" : ""}`;
 }

@@ -6,7 +6,7 @@ import type { Free } from "../types.ts";
 export const GITLAB_API = "https://gitlab.com/";
 
 const root = ({ api }: Free): string => {
-  const url = String(api || GITLAB_API).replace(/\/+$/, "");
+  const url = String(api || GITLAB_API).replace(/(?<!\/)\/+$/, "");
   return url.endsWith("/api/v4") ? url : `${url}/api/v4`;
 };
 const project = (settings: Free, id: string) => `${root(settings)}/projects/${encodeURIComponent(id)}`;
