@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pino } from "pino";
 import { MemoryCache } from "../../server/agent/cache/memory.ts";
 import type { Application } from "../../server/agent/controller/application.ts";
@@ -199,7 +202,8 @@ test("a difference shows nothing that its account may not read", async () => {
   const manual = { syncPolicy: {} };
   await w.app("reads", { repo: "reads", project: "team", destination: { name: "in-cluster", namespace: "team" }, ...manual });
   const app = await w.get("reads");
-  const repo = new RepoService({ folder: `/tmp/outpost-tenancy-${process.pid}`, cache: new MemoryCache() });
+  const folder = mkdtempSync(join(tmpdir(), "outpost-tenancy-"));
+  const repo = new RepoService({ folder, cache: new MemoryCache() });
   await repo.start();
   try {
     const log = pino({ level: "silent" });
@@ -225,6 +229,7 @@ test("a difference shows nothing that its account may not read", async () => {
     expect(shown).not.toContain(Buffer.from(SECRET).toString("base64"));
   } finally {
     repo.close();
+    rmSync(folder, { recursive: true, force: true });
   }
 }, 60_000);
 
