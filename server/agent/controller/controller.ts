@@ -54,8 +54,9 @@ const SECRET_TYPE = "argocd.argoproj.io/secret-type";
 const DEBOUNCE_MS = 15;
 // A commit that changes nothing for an application moves its revision and no more: so many a second, behind all that is news.
 const MOVED_EACH_MS = 40;
-// Most of a look is waiting: for Git, whose answer all share that wait for it at once, and for the API server.
-const WORKERS = 32;
+// Most of a look is waiting: for Git, whose answer all share that wait for it at once (a third of them does, as the repo server has 32
+// connections), and for the API server, which is asked by 16 connections however many work.
+const WORKERS = 96;
 // A Pod has 30 s to end, and a lease is lost after 15 s.
 const STOP_MS = 8_000;
 
