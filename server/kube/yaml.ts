@@ -1,5 +1,6 @@
 import { Composer, type Document, Lexer, Parser, type Tags } from "yaml";
 import { done, type Failure, type Outcome, stop } from "../base/outcome.ts";
+import { collectionKey } from "../base/yaml-keys.ts";
 import type { KubeObject } from "./object.ts";
 
 /** Reason of a text that is no list of objects; a constant for machines. */
@@ -98,6 +99,8 @@ function documents(text: string): (unknown | Error)[] {
     const problem = document.errors[0];
     if (problem) return new Error(`line ${lineOf(text, problem.pos[0])}: ${problem.message}`);
     try {
+      const key = collectionKey(document.contents);
+      if (key) return new Error(`line ${lineOf(text, key.range?.[0] ?? 0)}: a map or a list is no key; is a template left in it?`);
       return document.toJS({ maxAliasCount: MAX_ALIASES });
     } catch (error) {
       return error as Error;

@@ -119,6 +119,16 @@ test.each<[string, () => void, [string, string] | undefined]>([
     ["invalid_field", "/spec/source/helm/values"],
   ],
   [
+    "values with maps as keys of maps as keys",
+    () => checkRules(nouns.applications, { ...app, source: { repoUrl: "x", helm: { values: "? ".repeat(500) } } }),
+    ["invalid_field", "/spec/source/helm/values"],
+  ],
+  [
+    "values of thousands of levels",
+    () => checkRules(nouns.applications, { ...app, source: { repoUrl: "x", helm: { values: "[".repeat(20_000) } } }),
+    ["invalid_field", "/spec/source/helm/values"],
+  ],
+  [
     "an immutable field",
     () => checkImmutable(nouns.clusters, { agent: "a", server: "https://a" }, { agent: "a", server: "https://b" }),
     ["immutable_field", "/spec/server"],

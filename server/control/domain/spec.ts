@@ -1,6 +1,7 @@
 import { parseDocument } from "yaml";
 import { canonical } from "../../base/canonical.ts";
 import { escapePointer } from "../../base/json.ts";
+import { collectionKey } from "../../base/yaml-keys.ts";
 import { setFaults } from "./applicationset.ts";
 import { projectFaults } from "./appproject.ts";
 import { clusterFaults } from "./cluster.ts";
@@ -95,17 +96,28 @@ export function sourcesOf(spec: Spec): [Spec, string][] {
 
 function checkValues(text: string | undefined, pointer: string): void {
   if (!text) return;
-  const document = parseDocument(text, { logLevel: "silent" });
+  const document = parsed(text, pointer);
   const [fault] = document.errors;
   // The first line of the parser's message names the place without quoting the text, which may hold a secret.
   if (fault) throw invalid(pointer, `Not YAML: ${fault.message.split("\n")[0]?.slice(0, 200)}`);
-  let value: unknown;
+  let [value, key]: unknown[] = [];
   try {
-    value = document.toJS({ maxAliasCount: 100 });
+    key = collectionKey(document.contents);
+    if (!key) value = document.toJS({ maxAliasCount: 100 });
   } catch {
     throw invalid(pointer, "The YAML has aliases that do not resolve, or too many of them.");
   }
+  if (key) throw invalid(pointer, "The YAML has a map or a list as a key: to Helm that is none.");
   if (value !== null && (typeof value !== "object" || Array.isArray(value))) throw invalid(pointer, "Helm values must be a YAML mapping.");
+}
+
+/** The parser recurses: thousands of levels bring it to its end. */
+function parsed(text: string, pointer: string) {
+  try {
+    return parseDocument(text, { logLevel: "silent" });
+  } catch {
+    throw invalid(pointer, "The YAML is nested too deeply.");
+  }
 }
 
 /** Refuses a change of a field that cannot change. */

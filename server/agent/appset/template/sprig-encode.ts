@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
 import { parseDocument, stringify } from "yaml";
+import { collectionKey } from "../../../base/yaml-keys.ts";
 import { queryEscape } from "./builtins.ts";
 import { type Callable, fn } from "./function.ts";
 import { normalize, slugify } from "./names.ts";
@@ -40,6 +41,7 @@ export function readYaml(text: string): unknown {
   try {
     const document = parseDocument(text, { version: "1.1", uniqueKeys: false, logLevel: "silent", prettyErrors: false });
     if (document.errors[0]) throw document.errors[0];
+    if (collectionKey(document.contents)) throw new TemplateError("a map or a list is no key");
     return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 200 }) ?? null));
   } catch (error) {
     throw new TemplateError(`error converting YAML to JSON: ${(error as Error).message}`);
