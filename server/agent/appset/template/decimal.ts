@@ -43,8 +43,12 @@ const OPERATIONS = {
   div: divided,
 };
 
+// Each makes the result longer by up to 650 digits, and nobody writes more.
+const MOST = 100;
+
 /** Numbers taken together one after the other, as decimals: 0.1 and 0.2 make 0.3. */
 export function decimals(operation: keyof typeof OPERATIONS, first: number, ...others: number[]): number {
+  if (others.length > MOST) throw new TemplateError(`more than ${MOST} numbers to take together`);
   const { digits, scale } = others.map(decimalOf).reduce(OPERATIONS[operation], decimalOf(first));
   return Number(`${digits}e-${scale}`);
 }

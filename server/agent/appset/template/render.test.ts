@@ -346,6 +346,14 @@ test.each<[string, RegExp]>([
   expect(() => render(template, params(), { goTemplate: true })).toThrow(why);
 });
 
+test.each<[string, string, RegExp]>([
+  ["keys that are maps with such keys", `{{ fromYaml "${"? ".repeat(500)}" }}`, /a map or a list is no key/],
+  ["a product of thousands of numbers", `{{ mulf ${"9e300 ".repeat(20_000)}}}`, /more than 100 numbers/],
+  ["a quotient of thousands of numbers", `{{ divf ${"9e-300 ".repeat(20_000)}}}`, /more than 100 numbers/],
+])("%s do not hold up whoever renders", (_, template, why) => {
+  expect(() => render(template, params(), { goTemplate: true })).toThrow(why);
+});
+
 test.each<[string, string]>([
   ['{{ derivePassword 1 "long" "password" "user" "example.com" }}', "ZedaFaxcZaso9*"],
   ['{{ derivePassword 2 "long" "password" "user" "example.com" }}', "Fovi2@JifpTupx"],
