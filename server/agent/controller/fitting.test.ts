@@ -75,9 +75,16 @@ test("a sync that goes on keeps all that it has done, and the resources make roo
   expect(size(app(), got.status)).toBeLessThan(LIMIT);
 });
 
-test("an application that is nearly too large by itself has a status without resources", () => {
+test("where there is no room at all one resource of each kind stays, by which its objects are found", () => {
+  const resources = many(1_000, (i) => row(i, { kind: i < 900 ? "Deployment" : "StatefulSet" }));
   const large = app({}, { values: "x".repeat(1_450_000) });
-  const got = fitted(large, { sync: { status: "Synced" }, resources: many(1_000, row) });
-  expect(got.status).toEqual({ sync: { status: "Synced" }, resources: [] });
-  expect(got.condition!.message).toContain("1000 of 1000 resources");
+  const got = fitted(large, { sync: { status: "Synced" }, resources });
+  expect(got.status).toEqual({ sync: { status: "Synced" }, resources: [resources[0], resources[900]] });
+  expect(got.condition!.message).toContain("998 of 1000 resources");
+  expect(size(large, got.status)).toBeLessThan(LIMIT);
+
+  // A sync of very many that goes on leaves none either.
+  const busy = fitted(app({ resources }), { operationState: state("Running", many(9_300, result)) });
+  expect(busy.status.resources).toEqual([resources[0], resources[900]]);
+  expect(size(app(), busy.status)).toBeLessThan(LIMIT);
 });

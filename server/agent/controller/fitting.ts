@@ -8,6 +8,8 @@ const STEP_BYTES = 16_384;
 const FEW = 100;
 // Of what one object says of itself, where there are many: a message of a kilobyte from each would leave room for none.
 const MAX_MESSAGE = 200;
+// What has to stay is some hundred bytes for each kind; it finds room between our bound and etcd's also where nothing else does.
+const SPARE_BYTES = 32_768;
 
 interface Fitted {
   status: ApplicationStatus;
@@ -35,7 +37,7 @@ export function fitted(app: Application, next: ApplicationStatus): Fitted {
   const rest = MAX_BYTES - (over + MAX_BYTES - size(results) - size(resources));
   // What a sync that goes on has done it must not do again: of that everything stays.
   if (state && state.phase !== "Running" && state.phase !== "Terminating")
-    fewer.results = most(fewer.results, (row) => (isDone(row) ? 1 : 0), rest - size(fewer.resources));
+    fewer.results = most(fewer.results, (row) => (isDone(row) ? 2 : 1), rest - size(fewer.resources));
   const known = new Set<string>();
   const rank = (row: ResourceStatus) => {
     const kind = `${row.group ?? ""}/${row.kind}`;
@@ -73,14 +75,16 @@ const brief = (row: ResourceStatus): ResourceStatus =>
   row.health?.message ? { ...row, health: { ...row.health, message: cut(row.health.message) } } : row;
 const cut = (text: string): string => (text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE).replace(/[\ud800-\udbff]$/, "")}…` : text);
 
-/** As many rows as there is room for, those of the lowest rank first, in their old order. */
+/** As many rows as there is room for, those of the lowest rank first, in their old order; those of rank 0 also where there is none. */
 function most<T>(rows: readonly T[], rank: (row: T) => number, room: number): T[] {
   const order = rows.map((row, i) => ({ i, rank: rank(row), size: size(row) + 1 })).sort((a, b) => a.rank - b.rank || a.i - b.i);
   const taken = new Set<number>();
   let left = Math.floor(room / STEP_BYTES) * STEP_BYTES;
-  for (const { i, size } of order) {
-    if (size > left) continue;
-    left -= size;
+  let spare = SPARE_BYTES;
+  for (const { i, rank, size } of order) {
+    if (size <= left) left -= size;
+    else if (rank === 0 && size <= spare) spare -= size;
+    else continue;
     taken.add(i);
   }
   return rows.filter((_, i) => taken.has(i));
