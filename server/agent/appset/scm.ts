@@ -1,4 +1,5 @@
 import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { redactUrl } from "../repo/url.ts";
 import type { Ask } from "./http.ts";
 import { findAll } from "./template/regex.ts";
 import { APPSET, type Free } from "./types.ts";
@@ -46,7 +47,7 @@ export async function access(
   const { allowedProviders } = world;
   const plain = (url: string) => url.trim().replace(/(?<!\/)\/+$/, "");
   if (allowedProviders && !allowedProviders.some((one) => plain(one) === plain(api))) {
-    return stop(APPSET.params, `scm provider not allowed: ${api} is not among OUTPOST_SCM_PROVIDERS`);
+    return stop(APPSET.params, `scm provider not allowed: ${redactUrl(api)} is not among OUTPOST_SCM_PROVIDERS`);
   }
   const ask: Ask = { insecure: settings.insecure === true };
   if (settings.tokenRef) {

@@ -32,6 +32,15 @@ test("credentials are taken out of the address", () => {
   expect(got.kind === "done" && (got.value.password as Secret).reveal()).toBe("p@ss");
   expect(redactUrl("fatal: https://ana:canary@git.example/a?token=canary")).toBe("fatal: https://***@git.example/a?token=***");
 });
+test.each(["https://ana:can ary@git.example/a", "https://ana:can\tary@git.example/a", "git://ana:can\\ary@git.example/a"])(
+  "a refused address tells nothing of its password: %j",
+  (url) => {
+    expect(gitAccess({ url })).toMatchObject({
+      kind: "stop",
+      message: expect.stringMatching(/^repository address \w+:\/\/\*\*\*@git.example\/a /),
+    });
+  },
+);
 test.each<[string, string, Partial<RepoAccess>, string | undefined]>([
   ["nobody signs in where nothing else is given", "acme@dev.azure.com/acme", {}, undefined],
   ["nor where it is written the old way", "acme@acme.visualstudio.com", {}, undefined],

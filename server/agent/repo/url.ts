@@ -6,7 +6,7 @@ import { REPO, type RepoAccess } from "./types.ts";
 // scp's short form: git@host:path. A single letter before the colon would be a Windows drive.
 const SCP = /^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]+):(?!\/\/)(.+)$/;
 // What ends up in arguments, environment and prompts must not contain a control character or a blank.
-const UNSAFE = /[\p{Cc}\s]/u;
+const UNSAFE = /[\p{Cc}\s]/gu;
 
 /** Hosts of Azure DevOps. */
 export const AZURE_DEVOPS = /^(dev\.azure\.com|[a-z0-9-]+\.visualstudio\.com)$/i;
@@ -32,8 +32,10 @@ export interface UrlPolicy {
 /** Checks a Git address and takes credentials out of it: what remains is safe to show and to pass to git after `--`. */
 export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<RepoAccess> {
   const { url } = repo;
-  const refuse = (why: string) => stop(REPO.urlRefused, `repository address ${redactUrl(url)} ${why}`);
-  if (!url || url.length > 2_048 || url.startsWith("-") || UNSAFE.test(url)) return refuse("is not a URL");
+  // A password may have blanks, and a text with one is no address any more to what takes passwords away.
+  const refuse = (why: string) => stop(REPO.urlRefused, `repository address ${redactUrl(url.replace(UNSAFE, "␣"))} ${why}`);
+  if (!url || url.length > 2_048 || url.startsWith("-")) return refuse("is not a URL");
+  if (url.search(UNSAFE) >= 0) return refuse("has a blank or a control character in it (␣)");
   if (policy.allowLocal && (url.startsWith("/") || url.startsWith("file:///"))) return done(repo);
   if (!url.includes("://") && !url.includes("::")) {
     const scp = SCP.exec(url);
@@ -92,7 +94,7 @@ const ADDRESS = /([a-z][a-z0-9+.-]{0,30}:\/\/)((?:(?![a-z][a-z0-9+.-]{0,30}:\/\/
 export function redactUrl(text: string): string {
   return text
     .replace(ADDRESS, (_, scheme: string, rest: string) => {
-      const end = URL.canParse(scheme + rest) ? rest.search(/[/?#\\]|$/) : rest.length;
+      const end = URL.canParse(scheme + rest) ? rest.search(/[/?#]|$/) : rest.length;
       const at = rest.lastIndexOf("@", end - 1);
       return scheme + (at < 0 ? rest : `***${rest.slice(at)}`);
     })
