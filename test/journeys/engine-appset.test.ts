@@ -304,6 +304,36 @@ test("a progressive sync goes step by step, as many at once as it may", async ()
   await settled("rolling", done, "rolled out again");
 });
 
+test("a progressive sync does not repeat what failed, and goes no further; the fix goes through all steps", async () => {
+  const bad = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 99999}]}\n";
+  const repository = await w.git.createRepository("broken-roll", { files: { "s.yaml": bad } });
+  const step = (value: string) => ({ matchExpressions: [{ key: "env", operator: "In", values: [value] }] });
+  const steps = [step("broken-a"), step("broken-b")];
+  const strategy: ApplicationSetSpec["strategy"] = { type: "RollingSync", rollingSync: { steps } };
+  await make("broken-roll", { generators: elements("broken-a", "broken-b"), template: template("broken-roll"), strategy });
+  const stepOf = (set: ApplicationSet, name: string) => set.status?.applicationStatus?.find(({ application }) => application === name);
+  await settled("broken-roll", (set) => stepOf(set, "broken-a")?.status === "Progressing", "begun");
+  const failed = await w.until(
+    "broken-a",
+    (app) => app.operation === undefined && app.status?.operationState?.phase === "Failed",
+    "failed",
+  );
+  // News of the application and of the set are looked at, and are no reason to begin again.
+  for (const rev of ["2", "3"]) {
+    await w.refresh("broken-a");
+    await change("broken-roll", { generators: elements("broken-a", "broken-b", `broken-more-${rev}`) });
+    await settled("broken-roll", (set) => stepOf(set, `broken-more-${rev}`) !== undefined, `with a third, ${rev}`);
+  }
+  expect((await w.get("broken-a")).status?.operationState?.startedAt).toBe(failed.status?.operationState?.startedAt);
+  expect(stepOf(await setNow("broken-roll"), "broken-b")?.status).toBe("Waiting");
+  expect((await w.get("broken-b")).status?.operationState).toBeUndefined();
+
+  await repository.commit({ "s.yaml": bad.replace("99999", "99") }, "The fix");
+  for (const name of ["broken-a", "broken-b"]) await w.refresh(name);
+  await settled("broken-roll", (set) => said(set, "RolloutProgressing")?.reason === "ApplicationSetRolloutComplete", "rolled out");
+  for (const name of ["broken-a", "broken-b"]) expect(synced(await w.get(name))).toBe(true);
+});
+
 test("clusters come and go with their Secrets, and a plugin is asked with its token", async () => {
   const asked: { authorization?: string; body: string }[] = [];
   const server = createServer((request, response) => {

@@ -7,7 +7,8 @@ export interface LiveApplication extends KubeObject {
   status?: {
     sync?: { status?: string; comparedTo?: Free; revision?: string; revisions?: string[] };
     health?: { status?: string; message?: string; lastTransitionTime?: string };
-    operationState?: { phase?: string };
+    operationState?: { phase?: string; startedAt?: string };
+    conditions?: { type: string }[];
   };
   operation?: Free;
 }

@@ -1,7 +1,7 @@
 import { held, isRolling, rollOut, roomOf, stepOf } from "./rollout.ts";
 import type { ApplicationSetSpec, ApplicationStep, StepStatus } from "./types.ts";
 
-const NOW = "2026-01-01T00:00:00Z";
+const [BEFORE, NOW] = ["2025-12-31T23:00:00Z", "2026-01-01T00:00:00Z"];
 const step = (value: string, maxUpdate?: number | string) => ({
   matchExpressions: [{ key: "env", operator: "In", values: [value] }],
   maxUpdate,
@@ -15,7 +15,11 @@ const app = (name: string, env: string, sync = "Synced", health = "Healthy", pha
     kind: "Application",
     metadata: { name },
     spec: {},
-    status: { sync: { status: sync, revision: "r1" }, health: { status: health }, operationState: phase ? { phase } : undefined },
+    status: {
+      sync: { status: sync, revision: "r1" },
+      health: { status: health },
+      operationState: phase ? { phase, startedAt: NOW } : undefined,
+    },
   },
 });
 const was = (application: string, status: StepStatus, revision = "r1"): ApplicationStep => ({
@@ -24,6 +28,7 @@ const was = (application: string, status: StepStatus, revision = "r1"): Applicat
   step: "1",
   message: "",
   targetRevisions: [revision],
+  lastTransitionTime: BEFORE,
 });
 
 test.each<[number | string | undefined, number, number]>([
@@ -78,11 +83,43 @@ test.each<Row>([
     1,
   ],
   [
-    "a healthy one that falls out of sync waits for its turn",
+    "one whose sync fails is not asked again, and holds the next step",
+    [app("a", "1", "OutOfSync", "Healthy", "Failed"), app("b", "2", "OutOfSync")],
+    [was("a", "Pending")],
+    ["Progressing", "Waiting"],
+    [],
+    1,
+  ],
+  [
+    "one whose sync has failed goes on when somebody has synced it",
+    [app("a", "1", "Synced", "Healthy", "Failed"), app("b", "2", "OutOfSync")],
+    [was("a", "Progressing")],
+    ["Healthy", "Pending"],
+    ["b"],
+    2,
+  ],
+  [
+    "drift of a healthy one is no new rollout",
     [app("a", "1", "OutOfSync"), app("b", "2", "OutOfSync")],
     [was("a", "Healthy"), was("b", "Healthy")],
+    ["Healthy", "Healthy"],
+    [],
+    undefined,
+  ],
+  [
+    "a newer revision waits for its turn",
+    [app("a", "1", "OutOfSync"), app("b", "2", "OutOfSync")],
+    [was("a", "Healthy", "r0"), was("b", "Healthy", "r0")],
     ["Pending", "Waiting"],
     ["a"],
+    1,
+  ],
+  [
+    "one that is synced, but not well, is not asked",
+    [app("a", "1", "Synced", "Degraded"), app("b", "2")],
+    [],
+    ["Progressing", "Healthy"],
+    [],
     1,
   ],
   ["an application of no step is not synced", [app("x", "9", "OutOfSync")], [], ["Waiting"], [], undefined],

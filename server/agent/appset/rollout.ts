@@ -6,9 +6,9 @@ import type { ApplicationSetSpec, ApplicationStep, Free, Generated, RolloutStep 
  * A progressive sync. Each application goes
  *
  *   Waiting → Pending      its step's turn has come and there is room in it: it is asked to sync
- *   Pending → Progressing  it syncs, or has synced
+ *   Pending → Progressing  the sync has begun, whatever becomes of it: one that fails is not repeated, but by the application's own `retry`
  *   Progressing → Healthy  it is healthy and synced
- *   any → Waiting          it is out of sync, or is to have another revision
+ *   any → Waiting          it is to have another revision or specification; one that is synced already goes on as if it had been asked
  *
  * and a step's turn comes when all applications of the steps before it are Healthy.
  */
@@ -56,6 +56,7 @@ interface Candidate {
 export function rollOut(spec: ApplicationSetSpec, applications: Candidate[], before: readonly ApplicationStep[], now: string): Rollout {
   const steps = spec.strategy?.rollingSync?.steps ?? [];
   const known = new Map(before.map((one) => [one.application, one]));
+  const lives = new Map(applications.map(({ name, live }) => [name, live]));
   const states = applications.map((one) => look(one, stepOf(one.labels, steps), known.get(one.name), now));
   const sync: string[] = [];
   for (let step = 1; step <= steps.length; step++) {
@@ -64,10 +65,11 @@ export function rollOut(spec: ApplicationSetSpec, applications: Candidate[], bef
     const room = roomOf(steps[step - 1]!.maxUpdate, here.length);
     for (const one of here) {
       if (one.status === "Waiting" && busy < room) {
-        set(one, "Pending", "Application moved to Pending status, watching for the Application resource to start Progressing.", now);
+        const at = askedAt(lives.get(one.application), now);
+        set(one, "Pending", "Application moved to Pending status, watching for the Application resource to start Progressing", at);
         busy++;
       }
-      // Asked again until it is seen to sync: a request may have been lost.
+      // Asked again until it has begun: a request may have been lost.
       if (one.status === "Pending") sync.push(one.application);
     }
     if (here.some((one) => one.status !== "Healthy")) return { steps: states, sync, running: step };
@@ -87,34 +89,37 @@ function look({ name, live, changed }: Candidate, step: number, before: Applicat
         lastTransitionTime: now,
       };
   one.step = step === 0 ? "-1" : String(step);
-  const { sync, health, operationState } = live?.status ?? {};
+  const { sync, health, operationState, conditions } = live?.status ?? {};
   const revisions = sync?.revisions?.length ? sync.revisions : sync?.revision ? [sync.revision] : [];
-  const phase = operationState?.phase;
-  const outdated = changed || sync?.status !== "Synced" || !isAbout(live);
   const moved = revisions.length > 0 && one.targetRevisions.length > 0 && revisions.join() !== one.targetRevisions.join();
+  const { startedAt, phase } = operationState ?? {};
+  const broken = conditions?.some(({ type }) => type === "InvalidSpecError" || type === "UnknownError") === true;
+  // That it was changed is told once; what was compared last tells it again, unless that is on its way to be another.
+  const stale = !isAbout(live) && (one.status === "Healthy" || (one.status === "Progressing" && phase !== "Running" && !broken));
   if (revisions.length) one.targetRevisions = revisions;
-  const healthy = !outdated && health?.status === "Healthy" && (phase === undefined || phase === "Succeeded");
-
-  if (
-    (outdated || moved) &&
-    one.status !== "Waiting" &&
-    one.status !== "Pending" &&
-    !(one.status === "Progressing" && phase === "Running")
-  ) {
+  if ((moved || changed || stale) && one.status !== "Waiting")
     set(one, "Waiting", "Application has pending changes, setting status to Waiting", now);
+
+  const synced = !changed && isAbout(live) && sync?.status === "Synced" && phase !== "Running";
+  if (one.status === "Waiting" && synced) {
+    set(one, "Progressing", "Application resource has synced, updating status to Progressing", now);
+  } else if (one.status === "Pending") {
+    if (startedAt && Date.parse(startedAt) >= Date.parse(one.lastTransitionTime ?? now)) {
+      const how = phase === "Succeeded" ? "completed a sync successfully" : isOver(phase) ? "completed a sync" : "became Progressing";
+      set(one, "Progressing", `Application resource ${how}, updating status from Pending to Progressing`, now);
+    } else if (broken) set(one, "Progressing", "Application resource has error and cannot sync, updating status to Progressing", now);
   }
-  if (one.status === "Pending") {
-    if (phase === "Running" || (live?.operation === undefined && health?.status === "Progressing")) {
-      set(one, "Progressing", "Application resource became Progressing, updating status from Pending to Progressing.", now);
-    } else if (!outdated && phase === "Succeeded") {
-      set(one, "Progressing", "Application resource completed a sync, updating status from Pending to Progressing.", now);
-    }
-  }
-  if (one.status === "Waiting" && healthy)
-    set(one, "Healthy", "Application resource is already Healthy, updating status from Waiting to Healthy.", now);
-  if (one.status === "Progressing" && healthy)
-    set(one, "Healthy", "Application resource became Healthy, updating status from Progressing to Healthy.", now);
+  if (one.status === "Progressing" && synced && health?.status === "Healthy")
+    set(one, "Healthy", "Application resource became Healthy, updating status from Progressing to Healthy", now);
   return one;
+}
+
+const isOver = (phase: string | undefined): boolean => phase === "Failed" || phase === "Error";
+
+/** When a sync that is asked for now can begin at the earliest: no two of an application begin in the same second. */
+function askedAt(live: LiveApplication | undefined, now: string): string {
+  const next = Date.parse(live?.status?.operationState?.startedAt ?? "") + 1_000;
+  return next > Date.parse(now) ? new Date(next).toISOString().replace(/\.\d+/, "") : now;
 }
 
 /** Whether the status is of the specification as it is now: after a change it is not, for a moment. */
