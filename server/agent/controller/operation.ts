@@ -113,13 +113,17 @@ export const byItself = ({ operation }: OperationState): boolean => operation.in
 // be a repository or a project that was made along with the application and arrives after it.
 const PATIENCE_MS = { later: 180_000, stop: 10_000 };
 
-/** What becomes of an operation where it is not known what it should do: `type` is the condition that says why. Without a result it waits. */
-export function withoutTargets(app: Application, type: string, failure: Failure, now: string): OperationState | undefined {
+/**
+ * What becomes of an operation where it is not known what it should do: `type` is the condition that says why. Without a result it waits.
+ * `failing` is since when nothing was known: what is away may say so in other words each time, and the condition is as new as its words.
+ */
+export function withoutTargets(app: Application, type: string, failure: Failure, now: string, failing = now): OperationState | undefined {
   const { operationState: last, conditions } = app.status ?? {};
   if (last?.phase === "Terminating") return { ...last, phase: "Failed", message: "Operation terminated", finishedAt: now };
   if (!app.operation || isOpen(last)) return undefined;
-  const since = conditions?.find((c) => c.type === type)?.lastTransitionTime ?? now;
-  if (Date.parse(now) - Date.parse(since) < PATIENCE_MS[failure.kind === "stop" ? "stop" : "later"]) return undefined;
+  const told = conditions?.find((c) => c.type === type)?.lastTransitionTime ?? now;
+  const since = failure.kind === "stop" ? Date.parse(told) : Math.min(Date.parse(told), Date.parse(failing));
+  if (Date.parse(now) - since < PATIENCE_MS[failure.kind === "stop" ? "stop" : "later"]) return undefined;
   const startedAt = after(last?.startedAt, now);
   return { operation: app.operation, phase: "Error", message: `${type}: ${failure.message}`, startedAt, finishedAt: startedAt };
 }

@@ -331,14 +331,17 @@ async function unknown(
   refreshed = false,
 ): Promise<Next | undefined> {
   report.condition(type, failure.reason, failure.message);
-  const ended = withoutTargets(app, type, failure, now);
+  const known = deps.memory.get(instanceOf(app, deps.namespace))?.failure;
+  const failing = known?.failure === failure ? new Date(known.since).toISOString() : undefined;
+  const ended = withoutTargets(app, type, failure, now, failing);
   if (ended) report.set({ operationState: ended });
   if (ended && ended.operation === app.operation) report.take(ended.operation);
   report.set({ sync: { ...report.status.sync, status: "Unknown" }, health: report.status.health ?? { status: "Unknown" } });
   const written = await report.end({ refreshed });
   if (written.kind !== "done") return untilWritten(deps, instanceOf(app, deps.namespace), written);
   if (failure.kind === "later") return { afterMs: failure.afterMs };
-  return app.operation && !ended ? { afterMs: WAITING_MS } : undefined;
+  // What was asked for while another one was to end still waits.
+  return app.operation && ended?.operation !== app.operation ? { afterMs: WAITING_MS } : undefined;
 }
 
 /** When an application looks again by itself: after a failure, and where the cluster is asked for what belongs to nobody. */
