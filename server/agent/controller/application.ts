@@ -62,6 +62,8 @@ export interface Operation {
     resources?: { group?: string; kind: string; name: string; namespace?: string }[];
     source?: Source;
     sources?: Source[];
+    /** Objects of whoever asks, in place of the sources': refused. */
+    manifests?: string[];
     syncOptions?: string[];
     autoHealAttemptsCount?: number;
   };
@@ -135,7 +137,7 @@ export interface OperationState {
   operation: Operation;
   phase: OperationPhase;
   message?: string;
-  syncResult?: Deployed & { resources?: ResourceResult[] };
+  syncResult?: Deployed & { resources?: ResourceResult[]; managedNamespaceMetadata?: SyncPolicy["managedNamespaceMetadata"] };
   startedAt: string;
   finishedAt?: string;
   retryCount?: number;
@@ -168,6 +170,7 @@ export interface ApplicationStatus {
 /** Annotations, labels and finalizers with a meaning for the controller. */
 export const META = {
   refresh: "argocd.argoproj.io/refresh",
+  /** Also of a cluster's Secret: for all that goes there. */
   skipReconcile: "argocd.argoproj.io/skip-reconcile",
   trackingId: "argocd.argoproj.io/tracking-id",
   syncOptions: "argocd.argoproj.io/sync-options",

@@ -19,6 +19,8 @@ const MIGRATION = "argocd.argoproj.io/client-side-apply-migration-manager";
 /** Why an object is left to another application. */
 export const SHARED = "SharedResource";
 const ESTABLISHED_MS = 10_000;
+// A Pod that is deleted has 30 s to end.
+const GONE_MS = 35_000;
 
 /** Brings one object into the cluster: one request, or none when it is known to be as desired. */
 export async function applyTarget(
@@ -39,7 +41,12 @@ export async function applyTarget(
   const { claims } = destination;
   claims.set(target.key, instanceOf(app, destination.own));
   const current = live.get(target.key, label);
-  if (current && verdicts.get(target, current)) return done("unchanged");
+  const [replaces, forces] = ["Replace", "Force"].map((name) => syncOption(name, target.object, options) === "true");
+  // With a definition or a namespace all that is in it would go.
+  const keeps = replaces && ["CustomResourceDefinition", "Namespace"].includes(target.object.kind);
+  // Who replaces by force wants a new one at every sync, as of a Job that is to run each time.
+  const anew = replaces && forces && !keeps;
+  if (current && !anew && verdicts.get(target, current)) return done("unchanged");
 
   const respected =
     current && options.includes("RespectIgnoreDifferences=true")
@@ -47,10 +54,9 @@ export async function applyTarget(
       : done(target.object);
   if (respected.kind !== "done") return respected;
   const wanted = respected.value;
-  let sent = await send(destination, resource.value, wanted, current, options);
-  if (sent.kind !== "done" && sent.reason === KUBE.invalid && current && syncOption("Force", target.object, options) === "true") {
-    sent = await recreate(destination, resource.value, target.object, current);
-  }
+  const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, there);
+  let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, current, options);
+  if (sent.kind !== "done" && sent.reason === KUBE.invalid && current && forces && !anew && !keeps) sent = await renew(current);
   if (sent.kind !== "done") {
     // What it may not have, or cannot make, it does not keep from others.
     claims.giveUp(target.key, instanceOf(app, destination.own));
@@ -103,7 +109,7 @@ async function send(
 }
 
 async function recreate(
-  { writer }: Destination,
+  { client, writer }: Destination,
   resource: Resource,
   object: KubeObject,
   current: KubeObject,
@@ -111,6 +117,14 @@ async function recreate(
   const { namespace, name, uid } = current.metadata;
   const deleted = await writer.delete(resource, namespace, name, { propagation: "Background", uid });
   if (deleted.kind !== "done" && deleted.reason !== KUBE.notFound) return deleted;
+  const deadline = Date.now() + GONE_MS;
+  // What is written into an object that is going goes with it.
+  for (let there = deleted; there.kind === "done"; there = await client.get(resource, namespace, name)) {
+    const { kind, metadata } = there.value as KubeObject;
+    if (kind === "Status" || metadata.uid !== uid) break;
+    if (Date.now() > deadline) return again("StillThere", `${describe(object)} was deleted to be made anew, and is still there`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
   return writer.apply(resource, object);
 }
 

@@ -5,7 +5,7 @@ import { KubeClient } from "../../kube/client.ts";
 import type { KubeConfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
-import type { Application } from "./application.ts";
+import { type Application, META } from "./application.ts";
 import { Claims } from "./claims.ts";
 import { Live } from "./live.ts";
 import { Settings } from "./settings.ts";
@@ -36,6 +36,8 @@ export interface Destination {
   settings: Settings;
   /** The only namespaces this program may touch there; empty for all. */
   managed: readonly string[];
+  /** Whether nothing is to be done there for now, by its Secret's annotation. */
+  skipped?: boolean;
   /** Whether objects of the cluster itself may be managed there. */
   clusterWide: boolean;
   /** Namespaces known to exist. */
@@ -141,7 +143,14 @@ export class Destinations {
   }
 
   #destination(
-    { id, server, name, project, clusterWide }: Pick<Destination, "id" | "server" | "name" | "project" | "clusterWide">,
+    {
+      id,
+      server,
+      name,
+      project,
+      clusterWide,
+      skipped,
+    }: Pick<Destination, "id" | "server" | "name" | "project" | "clusterWide" | "skipped">,
     client: KubeClient,
     namespaces: readonly string[],
   ): Destination {
@@ -169,6 +178,7 @@ export class Destinations {
       settings: this.#settings,
       managed: namespaces,
       clusterWide,
+      skipped,
       namespaces: new Set<string>(),
       claims: new Claims(),
       abort,
@@ -195,6 +205,7 @@ interface ClusterSecret {
   project: string;
   namespaces: string[];
   clusterWide: boolean;
+  skipped: boolean;
   hasCredentials: boolean;
   config?: KubeConfig;
   problem?: string;
@@ -216,6 +227,7 @@ function readSecret(secret: KubeObject): ClusterSecret {
       .map((n) => n.trim())
       .filter(Boolean),
     clusterWide: true,
+    skipped: secret.metadata.annotations?.[META.skipReconcile] === "true",
     hasCredentials: false,
   };
   // Whoever names namespaces means them alone, unless he says otherwise.

@@ -51,6 +51,7 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
     if (destination.reason === "ClusterNotFound") return release(deps, app, ours);
     return fail(report, destination, 30_000);
   }
+  if (destination.value.skipped) return undefined;
   report.begin("Deleting", "deleting the application's objects");
   const partings = has([preDelete, preDeleteCleanup, postDelete, postDeleteCleanup]);
   // Hooks make something: for them the project is asked as for a sync.

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Failure } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { aggregateHealth, type Health, type HealthStatus } from "../../kube/health/health.ts";
@@ -26,6 +27,7 @@ export interface Observed {
   outOfSync: ResourceStatus[];
   prunable: KubeObject[];
   inventory: number;
+  namespaceChanged: boolean;
   images: string[];
 }
 
@@ -144,13 +146,18 @@ export async function observe(
     if (!ignored && pruneAllowed(object, options)) outOfSync.push(row);
   }
   resources.sort(byName);
-  const anyOut = outOfSync.length > 0 || resources.filter((r) => r.status === "OutOfSync").length > extraneous;
+  // As the last sync has left them: what somebody else does to the namespace is his.
+  const { managedNamespaceMetadata: managed } = app.spec.syncPolicy ?? {};
+  const last = report.status.operationState?.syncResult;
+  const namespaceChanged = Boolean(managed && last) && !isDeepStrictEqual(managed, last!.managedNamespaceMetadata);
+  const anyOut = namespaceChanged || outOfSync.length > 0 || resources.filter((r) => r.status === "OutOfSync").length > extraneous;
   return {
     status: anyOut ? "OutOfSync" : unseen.size ? "Unknown" : "Synced",
     health: aggregateHealth(parts),
     resources,
     outOfSync,
     prunable: extra.filter((object) => !unseen.has(kindId(object))),
+    namespaceChanged,
     inventory: [...live.ofApp(label).values()].filter((object) => !hookOf(object)).length,
     images: [...images].sort(),
   };

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { done, type Failure } from "../../base/outcome.ts";
+import { done, type Failure, stop } from "../../base/outcome.ts";
 import { instanceOf } from "../project/instance.ts";
 import {
   type Application,
@@ -36,9 +36,9 @@ export async function operationToRun(
   wait: (ms: number) => void,
 ): Promise<OperationState | undefined> {
   const running = app.status?.operationState;
-  const { status, outOfSync, prunable, inventory } = seen;
+  const { outOfSync, status } = seen;
   const judge = (given: Application) =>
-    decide({ app: given, status, outOfSync, revisions: wanted.revisions, prunable: prunable.length, inventory, now: deps.now() });
+    decide({ ...seen, app: given, revisions: wanted.revisions, prunable: seen.prunable.length, now: deps.now() });
   // What was newest when it began is so no longer: the newer one is begun instead, by the same rules as ever.
   const anew = supersedable(app, wanted) ? judge({ ...app, status: { ...app.status, operationState: undefined } }) : undefined;
   if (isOpen(running) && anew?.do !== "sync") {
@@ -153,6 +153,9 @@ function after(last: string | undefined, now: string): string {
 
 /** The objects of the operation's own revisions, when they are not those that were compared. */
 export async function targetsOf(deps: Deps, app: Application, state: OperationState, destination: Destination, wanted: Wanted) {
+  // They would come from nowhere that the project permits; what Git has is not what was asked for.
+  if (state.operation.sync?.manifests?.length)
+    return stop("LocalManifests", "operation.sync.manifests is refused: what is synced comes from the application's sources alone");
   const revisions = revisionsOf(state.syncResult);
   const sources = deployedSources(state.syncResult);
   const own = sourcesOf(app);

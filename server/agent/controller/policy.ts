@@ -28,6 +28,8 @@ export interface Situation {
   /** What a sync could change: objects out of sync, without those that belong to another application. */
   outOfSync: readonly Partial<ResourceStatus>[];
   revisions: string[];
+  /** Labels or annotations of the namespace are to be others. */
+  namespaceChanged?: boolean;
   /** Objects of the inventory, and how many of them this revision no longer has. */
   inventory: number;
   prunable: number;
@@ -47,7 +49,7 @@ export function decide(s: Situation): Decision {
   if (app.operation || isOpen(app.status?.operationState) || app.metadata.deletionTimestamp) return { do: "nothing" };
   if (s.status !== "OutOfSync") return { do: "nothing" };
   const changed = s.outOfSync;
-  if (changed.length === 0) return { do: "nothing" };
+  if (changed.length === 0 && !s.namespaceChanged) return { do: "nothing" };
   if (!automated.prune && changed.every((r) => r.requiresPruning)) return { do: "nothing" };
 
   // One attempt for each revision and source: what failed once would fail again.

@@ -1,7 +1,7 @@
 import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
-import { gvkOf, type KubeObject } from "../../kube/object.ts";
+import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import type { Labels } from "../../kube/selector.ts";
 import { inherit } from "../project/global.ts";
@@ -198,6 +198,15 @@ export const belongs =
   (app: Application, { refuse, settings, server, own }: Pick<Destination, "refuse" | "settings" | "server" | "own">) =>
   (object: KubeObject): boolean =>
     ownerOf(object) === instanceOf(app, own) && !refuse?.(object) && !settings.excludes(gvkOf(object).group, object.kind, server);
+
+/** Why an object is out of what may be managed on the cluster at all. */
+export function unmanaged({ managed, clusterWide }: Destination, object: KubeObject, resource?: Resource): string | undefined {
+  const { namespace, name } = object.metadata;
+  if (!clusterWide && !(resource?.namespaced ?? namespace))
+    return `Cluster level ${object.kind} "${name}" can not be managed when in namespaced mode`;
+  if (!namespace || managed.length === 0 || managed.includes(namespace)) return undefined;
+  return `Namespace "${namespace}" for ${describe(object)} is not managed`;
+}
 
 /** A kind that the cluster does not have yet is judged by whether the object names a namespace, and again when it is there. */
 export function heldOf(object: KubeObject, resource?: Resource): Held {

@@ -54,6 +54,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   if (destination.kind !== "done")
     return unknown(deps, report, app, destination.reason === NAMESPACE_REFUSED ? "UnknownError" : "InvalidSpecError", destination, now());
 
+  if (destination.value.skipped) return undefined;
   if (app.spec.sourceHydrator) report.condition("HydrationExternal", "HydratedElsewhere", hydratedBy(app.spec.sourceHydrator));
 
   // What does Git say?
@@ -304,8 +305,9 @@ function retryMs(app: Application, { failure, times }: NonNullable<Memory["failu
 
 function comparedSync(app: Application, status: Observed["status"], revisions: string[]) {
   const { source, sources, ...at } = deployedOf(app, sourcesOf(app), revisions);
-  const { destination } = app.spec;
-  return { status, comparedTo: sources ? { sources, destination } : { source, destination }, ...at };
+  const { destination, ignoreDifferences } = app.spec;
+  const how = { destination, ...(ignoreDifferences?.length ? { ignoreDifferences } : {}) };
+  return { status, comparedTo: sources ? { sources, ...how } : { source, ...how }, ...at };
 }
 
 /** The service's generation of the specification that was looked at. */

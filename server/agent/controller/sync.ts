@@ -2,7 +2,6 @@ import type { Failure, Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import type { HealthStatus } from "../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
-import type { Resource } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "./application.ts";
 import { applyTarget, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
@@ -13,8 +12,8 @@ import type { Target } from "./normalise.ts";
 import { syncOption } from "./order.ts";
 import { inParallel } from "./parallel.ts";
 import { KIND_UNSEEN } from "./policy.ts";
-import { belongs } from "./projects.ts";
-import { broughtKinds, groupTasks, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
+import { belongs, unmanaged } from "./projects.ts";
+import { broughtKinds, groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
 import { appLabel, ownerOf } from "./tracking.ts";
 import { missingKind, shortName } from "./words.ts";
 
@@ -47,9 +46,9 @@ export async function advance(input: SyncInput): Promise<OperationState> {
   if (invalid) return run.finish("Failed", invalid);
   const asking = run.unconfirmed();
   if (asking) return run.running(asking);
-  const options = app.spec.syncPolicy?.syncOptions ?? [];
+  const creates = syncOption("CreateNamespace", undefined, optionsOf(app, state.operation)) === "true";
   const namespace = app.spec.destination.namespace;
-  if (options.includes("CreateNamespace=true") && namespace && !input.targets.some((t) => t.key === `/Namespace//${namespace}`)) {
+  if (creates && namespace && !input.targets.some((t) => t.key === `/Namespace//${namespace}`)) {
     const made = await ensureNamespace(destination, app);
     if (made.kind !== "done") return run.noNamespace(namespace, made);
   }
@@ -83,7 +82,7 @@ class Run {
     this.#label = label;
     const ours = belongs(app, destination);
     const extra = prunable(destination.live.ofApp(label), targets, ours);
-    this.#options = [...(state.operation.sync?.syncOptions ?? []), ...(app.spec.syncPolicy?.syncOptions ?? [])];
+    this.#options = optionsOf(app, state.operation);
     this.tasks = planTasks(
       app,
       destination.own,
@@ -94,8 +93,14 @@ class Run {
     // An object of another application is not touched; the comparison has said so.
     // What the project refuses is not looked at for whose it is: the sync is refused for it.
     const left = (one: Target) => !destination.refuse?.(one.object, one.resource) && otherOwner(destination, one, app);
-    this.tasks = this.tasks.filter((task) => !task.target || task.hook || !left(task.target));
     this.#results = new Map((state.syncResult?.resources ?? []).map((r) => [resultId(r), r]));
+    this.tasks = this.tasks.filter((task) => !task.target || task.hook || !(left(task.target) || this.#spared(task)));
+  }
+
+  /** What is as it should be is not part of a sync that is to apply no more than the rest: nor waited for. */
+  #spared(task: Task): boolean {
+    const live = syncOption("ApplyOutOfSyncOnly", undefined, this.#options) === "true" ? this.#live(task) : undefined;
+    return live !== undefined && !this.#results.has(task.id) && this.#input.verdicts.get(task.target!, live) === true;
   }
 
   /** What is known to be wrong before anything is sent: then nothing is. */
@@ -284,7 +289,10 @@ class Run {
   }
 
   finish(phase: OperationPhase, message: string): OperationState {
-    return { ...this.#state(phase, message), finishedAt: this.#input.now() };
+    const state = { ...this.#state(phase, message), finishedAt: this.#input.now() };
+    const { managedNamespaceMetadata } = this.#input.app.spec.syncPolicy ?? {};
+    if (phase === "Succeeded" && managedNamespaceMetadata) Object.assign(state.syncResult!, { managedNamespaceMetadata });
+    return state;
   }
 
   async #apply(task: Task): Promise<void> {
@@ -372,14 +380,6 @@ class Run {
     const resources = [...this.#results.values()];
     return { ...state, phase, message, syncResult: { ...(state.syncResult ?? deployedOf(app, sourcesOf(app), [""])), resources } };
   }
-}
-
-function unmanaged({ managed, clusterWide }: Destination, object: KubeObject, resource?: Resource): string | undefined {
-  const { namespace, name } = object.metadata;
-  if (!clusterWide && !(resource?.namespaced ?? namespace))
-    return `Cluster level ${object.kind} "${name}" can not be managed when in namespaced mode`;
-  if (!namespace || managed.length === 0 || managed.includes(namespace)) return undefined;
-  return `Namespace "${namespace}" for ${describe(object)} is not managed`;
 }
 
 // Which run of the operation made a hook, so that a restart of this program does not run it twice.

@@ -36,6 +36,14 @@ export function prunable(
   return result;
 }
 
+/** The options of one operation: what it says itself before what the application says. Force is of one object or one operation, never of all. */
+export function optionsOf(app: Application, { sync }: OperationState["operation"]): string[] {
+  const { apply, hook } = sync?.syncStrategy ?? {};
+  const given = [...(sync?.syncOptions ?? []), ...(app.spec.syncPolicy?.syncOptions ?? [])];
+  const others = given.map((option) => String(option).trim()).filter((option) => !option.startsWith("Force="));
+  return apply?.force || hook?.force ? [...others, "Force=true"] : others;
+}
+
 /** All tasks of an operation in the order in which they run. */
 export function planTasks(
   app: Application,
@@ -45,7 +53,7 @@ export function planTasks(
   extra: readonly { object: KubeObject; resource?: Resource }[],
 ): Task[] {
   const sync = run.operation.sync ?? {};
-  const options = [...(sync.syncOptions ?? []), ...(app.spec.syncPolicy?.syncOptions ?? [])];
+  const options = optionsOf(app, run.operation);
   const selected = sync.resources?.length
     ? new Set(sync.resources.map((r) => `${r.group ?? ""}/${r.kind}/${r.namespace ?? ""}/${r.name}`))
     : undefined;

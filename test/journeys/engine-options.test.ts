@@ -1,0 +1,132 @@
+import type { Application, Operation } from "../../server/agent/controller/application.ts";
+import { META } from "../../server/agent/controller/application.ts";
+import { RESOURCES, type Resource } from "../../server/kube/path.ts";
+import { CONFIG_MAP, configMap, DEPLOYMENT, fourObjects, synced, value, type World, world } from "./engine-world.ts";
+
+/** What sync options and flags of an operation do, each as its words promise. */
+const JOB: Resource = { group: "batch", version: "v1", kind: "Job", plural: "jobs", namespaced: true };
+const BACKGROUND = "PrunePropagationPolicy=background";
+const BY_HAND = { syncOptions: ["CreateNamespace=true", BACKGROUND] };
+let w: World;
+beforeAll(async () => {
+  w = await world();
+}, 90_000);
+afterAll(() => w?.stop(), 30_000);
+
+const write = async (name: string, patch: object) => value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, patch));
+const state = (app: Application) => app.status?.operationState;
+const ended = (app: Application) => app.operation === undefined && /^(Succeeded|Failed|Error)$/.test(state(app)?.phase ?? "");
+
+/** Asks for a sync and waits for the end of that very one. */
+async function sync(name: string, asked: Operation["sync"] = {}): Promise<Application> {
+  const before = state(await w.get(name))?.startedAt;
+  await write(name, { operation: { sync: asked } });
+  return w.until(name, (app) => ended(app) && state(app)?.startedAt !== before, "synced once more");
+}
+
+const job = (options: string, image = "x") => `apiVersion: batch/v1
+kind: Job
+metadata: {name: each, annotations: {argocd.argoproj.io/sync-options: "${options}"}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: ${image}}]}}}
+`;
+const uidOf = async (name: string) => (await w.object(JOB, name, "each"))?.metadata.uid;
+
+test("what is replaced by force is made anew at every sync, as a Job that is to run each time, and nothing else is", async () => {
+  await w.git.createRepository("forced", { files: { "a.yaml": configMap("a", {}), "job.yaml": job("Force=true,Replace=true") } });
+  await w.app("forced", { repo: "forced", syncPolicy: BY_HAND });
+  const uids = new Set<string | undefined>();
+  const versions: (string | undefined)[] = [];
+  for (let i = 0; i < 3; i++) {
+    expect(synced(await sync("forced"))).toBe(true);
+    uids.add(await uidOf("forced"));
+    versions.push((await w.object(CONFIG_MAP, "forced", "a"))?.metadata.resourceVersion);
+  }
+  expect([uids.size, uids.has(undefined)]).toEqual([3, false]);
+  expect(new Set(versions).size).toBe(1);
+});
+
+test("what cannot be changed is made anew where the object or the operation says by force, and not for the application's options", async () => {
+  await w.git.createRepository("immutable", { files: { "job.yaml": job("Validate=true") } });
+  await w.app("immutable", { repo: "immutable", syncPolicy: { syncOptions: [...BY_HAND.syncOptions, "Force=true"] } });
+  await sync("immutable");
+  const uid = await uidOf("immutable");
+  await w.git.commit("immutable", { "job.yaml": job("Validate=true", "other") }, "another image");
+  expect(state(await sync("immutable"))?.phase).toBe("Failed");
+  expect(await uidOf("immutable")).toBe(uid);
+  expect(state(await sync("immutable", { syncStrategy: { hook: { force: true } } }))).toMatchObject({ phase: "Succeeded" });
+  expect(await uidOf("immutable")).not.toBe(uid);
+});
+
+test("a sync of what differs alone does not wait for what is as it should be", async () => {
+  const late = (rev: string) => configMap("late", { rev }, ', annotations: {argocd.argoproj.io/sync-wave: "1"}');
+  const files = (rev: string) => ({ "a.yaml": fourObjects(), "late.yaml": late(rev) });
+  await w.git.createRepository("only", { files: files("1") });
+  await w.app("only", { repo: "only", syncPolicy: { syncOptions: [...BY_HAND.syncOptions, "ApplyOutOfSyncOnly=true"] } });
+  // No controller-manager runs here: the Deployment of the first wave never tells of itself, and this test says that it is well.
+  await write("only", { operation: { sync: {} } });
+  await w.settled(async () => (await w.object(DEPLOYMENT, "only", "web")) !== undefined, "a Deployment");
+  const tell = (observedGeneration: number) =>
+    w.client.mergePatch(DEPLOYMENT, "only", "web", { status: { observedGeneration, conditions: [] } }, "status").then(value);
+  await tell(1);
+  await w.until("only", synced);
+  // Now it is not well, and no part of what is to be synced.
+  const failing = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" };
+  value(await w.client.mergePatch(DEPLOYMENT, "only", "web", { status: { conditions: [failing] } }, "status"));
+  await w.until("only", (app) => app.status?.health?.status === "Degraded", "Degraded");
+  await w.git.commit("only", files("2"), "the later wave");
+  const app = await sync("only");
+  expect(state(app)?.phase).toBe("Succeeded");
+  expect(state(app)?.syncResult?.resources?.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["ConfigMap late"]);
+  await w.git.commit("only", files("3"), "once more");
+  expect(state(await sync("only", { syncOptions: ["ApplyOutOfSyncOnly=false"] }))?.phase).toBe("Failed");
+});
+
+test("other labels for the namespace are a difference, and the next sync brings them", async () => {
+  const managed = (team: string) => ({ managedNamespaceMetadata: { labels: { team } } });
+  await w.git.createRepository("labelled", { files: { "a.yaml": configMap("a", {}) } });
+  const automated = { prune: true, selfHeal: true };
+  await w.app("labelled", { repo: "labelled", syncPolicy: { ...BY_HAND, ...managed("a"), automated } });
+  const label = async () => (await w.object(RESOURCES.namespace, undefined, "labelled"))?.metadata.labels?.team;
+  await w.until("labelled", synced);
+  expect(await label()).toBe("a");
+  await write("labelled", { spec: { syncPolicy: managed("b") } });
+  await w.until("labelled", (app) => synced(app) && state(app)?.syncResult?.managedNamespaceMetadata?.labels?.team === "b", "at b");
+  expect(await label()).toBe("b");
+  await write("labelled", { spec: { syncPolicy: { automated: null, ...managed("c") } } });
+  await w.until("labelled", (app) => app.status?.sync?.status === "OutOfSync", "OutOfSync");
+  await sync("labelled");
+  expect([(await w.get("labelled")).status?.sync?.status, await label()]).toEqual(["Synced", "c"]);
+});
+
+test("an operation's own options count as the application's do; objects of its own are refused by name", async () => {
+  await w.git.createRepository("own", { files: { "a.yaml": configMap("a", {}) } });
+  await w.app("own", { repo: "own", syncPolicy: {}, ignoreDifferences: [{ kind: "ConfigMap", jsonPointers: ["/data/x"] }] });
+  expect(synced(await sync("own", { syncOptions: ["CreateNamespace=true"] }))).toBe(true);
+  const app = await sync("own", { manifests: [JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mine" } })] });
+  expect(state(app)).toMatchObject({ phase: "Failed", message: expect.stringMatching(/operation\.sync\.manifests is refused/) });
+  expect(await w.object(CONFIG_MAP, "own", "mine")).toBeUndefined();
+  expect(app.status?.sync?.comparedTo).toMatchObject({ ignoreDifferences: [{ kind: "ConfigMap", jsonPointers: ["/data/x"] }] });
+});
+
+test("nothing is done on a cluster whose Secret says so, not even a deletion, and all of it afterwards", async () => {
+  await w.git.createRepository("resting", { files: { "a.yaml": configMap("a", { rev: "1" }) } });
+  await w.cluster("resting", `${w.api.url}/`);
+  const rest = async (on: string | null) => {
+    const patch = { metadata: { annotations: { [META.skipReconcile]: on } } };
+    value(await w.client.mergePatch(RESOURCES.secret, w.namespace, "cluster-resting", patch));
+  };
+  const to = { repo: "resting", destination: { name: "resting", namespace: "resting" } };
+  await w.app("resting", to, { finalizers: ["resources-finalizer.argocd.argoproj.io/background"] });
+  await w.until("resting", synced);
+  await rest("true");
+  await w.git.commit("resting", { "a.yaml": configMap("a", { rev: "2" }) }, "while it rests");
+  await write("resting", { metadata: { annotations: { [META.refresh]: "normal" } } });
+  value(await w.client.delete(RESOURCES.application, w.namespace, "resting"));
+  // Another application shows that the controller has gone on meanwhile.
+  await w.app("awake", { repo: "resting", path: "." });
+  await w.until("awake", synced);
+  expect((await w.get("resting")).metadata.finalizers).toHaveLength(1);
+  expect((await w.object(CONFIG_MAP, "resting", "a"))?.data).toEqual({ rev: "1" });
+  await rest(null);
+  await w.settled(async () => (await w.object(CONFIG_MAP, "resting", "a")) === undefined, "deleted");
+});
