@@ -98,8 +98,12 @@ function checkValues(text: string | undefined, pointer: string): void {
   if (!text) return;
   const document = parsed(text, pointer);
   const [fault] = document.errors;
-  // The first line of the parser's message names the place without quoting the text, which may hold a secret.
-  if (fault) throw invalid(pointer, `Not YAML: ${fault.message.split("\n")[0]?.slice(0, 200)}`);
+  if (fault) {
+    const lines = text.slice(0, fault.pos[0]).split("\n");
+    const place = `at line ${lines.length}, column ${lines.at(-1)!.length + 1}`;
+    // The first line of the parser's message does not quote the text, which may hold a secret.
+    throw invalid(pointer, `Not YAML: ${fault.message.split("\n")[0]?.slice(0, 200)} ${place}`);
+  }
   let [value, key]: unknown[] = [];
   try {
     key = collectionKey(document.contents);
@@ -114,7 +118,8 @@ function checkValues(text: string | undefined, pointer: string): void {
 /** The parser recurses: thousands of levels bring it to its end. */
 function parsed(text: string, pointer: string) {
   try {
-    return parseDocument(text, { logLevel: "silent" });
+    // With places in its messages it would read the text again for each of its faults, and a text may be nothing but faults.
+    return parseDocument(text, { logLevel: "silent", prettyErrors: false });
   } catch {
     throw invalid(pointer, "The YAML is nested too deeply.");
   }
