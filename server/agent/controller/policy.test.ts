@@ -34,6 +34,7 @@ const cases: [string, { given: Situation; want: object }][] = [
   ["only extra objects, pruning off", { given: situation({}, { outOfSync: pruneOnly, prunable: 1 }), want: { do: "nothing" } }],
   ["only extra objects, pruning on", { given: situation(all, { outOfSync: pruneOnly, prunable: 1 }), want: { do: "sync" } }],
   ["objects of other applications are not acted upon", { given: situation(all, { outOfSync: [] }), want: { do: "nothing" } }],
+  ["only the namespace's labels are others", { given: situation({}, { outOfSync: [], namespaceChanged: true }), want: { do: "sync" } }],
   ["an operation runs", { given: situation(all, {}, state("Running", 0)), want: { do: "nothing" } }],
   [
     "the same revision failed",

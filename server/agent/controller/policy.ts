@@ -50,7 +50,7 @@ export function decide(s: Situation): Decision {
   if (s.status !== "OutOfSync") return { do: "nothing" };
   const changed = s.outOfSync;
   if (changed.length === 0 && !s.namespaceChanged) return { do: "nothing" };
-  if (!automated.prune && changed.every((r) => r.requiresPruning)) return { do: "nothing" };
+  if (!automated.prune && changed.length > 0 && changed.every((r) => r.requiresPruning)) return { do: "nothing" };
 
   // One attempt for each revision and source: what failed once would fail again.
   const last = app.status?.operationState;
