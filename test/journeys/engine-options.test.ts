@@ -98,27 +98,6 @@ test("other labels for the namespace are a difference, and the next sync brings 
   expect([(await w.get("labelled")).status?.sync?.status, await label()]).toEqual(["Synced", "c"]);
 });
 
-test("a hook that takes itself away when it is done has done its work, and one that is taken away before has not", async () => {
-  const hook = job("Validate=true").replace(
-    "metadata: {name: each, annotations: {",
-    "metadata: {name: each, annotations: {argocd.argoproj.io/hook: PreSync, ",
-  );
-  await w.git.createRepository("fleeting", { files: { "a.yaml": configMap("a", {}), "hook.yaml": hook } });
-  await w.app("fleeting", { repo: "fleeting", syncPolicy: BY_HAND });
-  for (const ends of [true, false]) {
-    const going = sync("fleeting");
-    await w.settled(async () => (await uidOf("fleeting")) !== undefined, "a hook");
-    if (ends) {
-      const at = new Date().toISOString().replace(/\.\d+/, "");
-      const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({ type, status: "True", lastTransitionTime: at }));
-      const status = { conditions, startTime: at, completionTime: at, succeeded: 1 };
-      value(await w.client.mergePatch(JOB, "fleeting", "each", { status }, "status"));
-    }
-    value(await w.client.delete(JOB, "fleeting", "each", { propagation: "Background" }));
-    expect(state(await going)?.phase).toBe(ends ? "Succeeded" : "Failed");
-  }
-});
-
 test("an operation's own options count as the application's do; objects of its own are refused by name", async () => {
   await w.git.createRepository("own", { files: { "a.yaml": configMap("a", {}) } });
   await w.app("own", { repo: "own", syncPolicy: {}, ignoreDifferences: [{ kind: "ConfigMap", jsonPointers: ["/data/x"] }] });

@@ -5,7 +5,6 @@ import { type KubeObject, keyOf, objectKey } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { watch } from "../../kube/watch.ts";
 import { META } from "./application.ts";
-import { hookOf } from "./order.ts";
 
 interface Shown {
   uid: string | undefined;
@@ -32,8 +31,6 @@ interface KindWatch {
 const STALE_MS = 10_000;
 // Events are not lost, and memory does not lie: that it is so is checked twice an hour.
 const RESYNC_MS = 1_800_000;
-// Who waits for a hook looks within moments of its end.
-const MAX_DEPARTED = 200;
 
 export interface LiveOptions {
   client: KubeClient;
@@ -57,9 +54,6 @@ export class Live {
   readonly #byApp = new Map<string, Map<string, KubeObject>>();
   /** The same objects, for who does not know the application. */
   readonly #byKey = new Map<string, KubeObject>();
-
-  /** Hooks that are gone, as they were seen last. */
-  readonly #departed = new Map<string, KubeObject>();
 
   constructor(options: LiveOptions) {
     this.#options = options;
@@ -90,11 +84,6 @@ export class Live {
     return this.#byKey.get(key);
   }
 
-  /** A hook that is gone, as the watch saw it last: its end and its going may be one event to who looks later. */
-  departed(key: string): KubeObject | undefined {
-    return this.#departed.get(key);
-  }
-
   ofApp(label: string): ReadonlyMap<string, KubeObject> {
     return this.#byApp.get(label) ?? new Map();
   }
@@ -108,10 +97,7 @@ export class Live {
   }
 
   put(object: KubeObject): void {
-    const key = keyOf(object);
-    // The answer may come after the news that it is gone.
-    const gone = this.#departed.get(key);
-    if (!gone || gone.metadata.uid !== object.metadata.uid) this.#put(trim(object), key);
+    this.#put(trim(object), keyOf(object));
   }
 
   remove(key: string, label: string): void {
@@ -183,7 +169,6 @@ export class Live {
         const key = keyOf(object);
         if (type !== "DELETED") return this.#seen(kind, key, object);
         kind.shown.delete(key);
-        if (hookOf(object)) this.#remember(key, object);
         this.#gone(key, shownOf(object));
       },
       failed: (failure) => {
@@ -246,13 +231,6 @@ export class Live {
     objects.set(key, object);
     this.#byKey.set(key, object);
     return true;
-  }
-
-  #remember(key: string, hook: KubeObject): void {
-    this.#departed.delete(key);
-    const [oldest] = this.#departed.keys();
-    if (this.#departed.size >= MAX_DEPARTED && oldest !== undefined) this.#departed.delete(oldest);
-    this.#departed.set(key, trim(hook));
   }
 
   #gone(key: string, { label, uid }: Shown): void {

@@ -1,7 +1,6 @@
-import type { HealthStatus } from "../../kube/health/health.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { rankOf } from "../../kube/order.ts";
-import { META, type OperationPhase } from "./application.ts";
+import { META } from "./application.ts";
 
 export type Phase = "PreSync" | "Sync" | "PostSync" | "SyncFail";
 export const PHASES: readonly Phase[] = ["PreSync", "Sync", "PostSync", "SyncFail"];
@@ -80,12 +79,6 @@ export function hookOf(object: KubeObject): Hook | undefined {
     skip: argo.length === 1 && argo[0] === "Skip",
     deletePolicies: policies.length ? policies : ["BeforeHookCreation"],
   };
-}
-
-/** What the health of a hook means, as it was seen last; one that is gone, or was never seen, will do no more. */
-export function hookPhase(status: HealthStatus | undefined, isThere: boolean): OperationPhase {
-  if (status === "Healthy") return "Succeeded";
-  return isThere && (status === "Progressing" || status === "Suspended") ? "Running" : "Failed";
 }
 
 /** The name of a hook that has only `generateName`: another one for each run of an operation. */

@@ -1,5 +1,6 @@
 import type { Failure, Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
+import type { HealthStatus } from "../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "./application.ts";
@@ -8,7 +9,7 @@ import type { Verdicts } from "./compare.ts";
 import { confirmed } from "./confirm.ts";
 import type { Destination } from "./destination.ts";
 import type { Target } from "./normalise.ts";
-import { hookPhase, syncOption } from "./order.ts";
+import { syncOption } from "./order.ts";
 import { inParallel } from "./parallel.ts";
 import { KIND_UNSEEN } from "./policy.ts";
 import { belongs, unmanaged } from "./projects.ts";
@@ -205,11 +206,9 @@ class Run {
       const live = this.#live(task);
       if (task.hook) {
         if (result.hookPhase !== "Running") continue;
-        const last = this.#last(task);
-        const health = last && (await judge.judge(last));
-        result.hookPhase = hookPhase(last && (health?.status ?? "Healthy"), live !== undefined);
+        result.hookPhase = hookPhase(live && (judge.of(live)?.status ?? "Healthy"));
         if (result.hookPhase === "Running") open.push(task);
-        else result.message = health?.message ?? result.message;
+        else result.message = (live && judge.of(live)?.message) ?? result.message;
       } else if (more && task.prune) {
         if (live && result.status === "Pruned") open.push(task);
       } else if (more && result.status === "Synced") {
@@ -230,14 +229,6 @@ class Run {
     const name = `${gvkOf(first.object).group}/${first.object.kind}/${first.object.metadata.name}`;
     const rest = open.length > 1 ? ` and ${open.length - 1} more ${first.hook ? "hooks" : "resources"}` : "";
     return first.hook ? `waiting for completion of hook ${name}${rest}` : `waiting for healthy state of ${name}${rest}`;
-  }
-
-  /** A hook as it was seen last, also when it goes or is gone: one that takes itself away when it is done has done its work. */
-  #last(task: Task): KubeObject | undefined {
-    const gone = this.#input.destination.live.departed(task.key);
-    const ours = gone?.metadata.annotations?.[STARTED] === this.#input.state.startedAt ? gone : undefined;
-    const last = this.#live(task) ?? ours;
-    return last && { ...last, metadata: { ...last.metadata, deletionTimestamp: undefined } };
   }
 
   async fail(): Promise<OperationState> {
@@ -395,3 +386,9 @@ class Run {
 const STARTED = "outpost.dev/hook-started-at";
 
 const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;
+
+/** What the health of a hook means; one that is gone has none. */
+function hookPhase(status: HealthStatus | undefined): OperationPhase {
+  if (status === "Healthy") return "Succeeded";
+  return status === "Progressing" || status === "Suspended" ? "Running" : "Failed";
+}
