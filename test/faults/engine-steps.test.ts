@@ -79,8 +79,10 @@ async function round(rev: number, at: number, mode: (typeof MODES)[number], manu
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, "steps", asked));
   const there = async () => {
     const app = await w.get("steps");
+    // A look that goes on would take the next round's refresh for its own.
     return (
       app.operation === undefined &&
+      app.metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined &&
       synced(app) &&
       app.status?.sync?.revision === tip &&
       app.status.operationState?.syncResult?.revision === tip
