@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import { rootCertificates } from "node:tls";
 import { EnvHttpProxyAgent, request } from "undici";
 import { again, done, type Failure, later, type Outcome, stop } from "../base/outcome.ts";
+import { follow } from "../base/signal.ts";
 import { faultOf, LAYER, type Route } from "./fault.ts";
 import { type ProxySettings, proxyOf, proxySettings } from "./proxy.ts";
 import { retryAfterMs } from "./retry.ts";
@@ -76,8 +77,9 @@ export class Transport {
   async #send<T>(method: Method, path: string, ask: Ask, read: (...answer: Answer) => Promise<Outcome<T>>): Promise<Outcome<T>> {
     const deadlineMs = ask.deadlineMs ?? DEADLINE_MS;
     // A third of a lease need not be a whole number, and only those are taken.
-    const timeout = AbortSignal.timeout(Math.ceil(deadlineMs));
-    const signal = ask.signal ? AbortSignal.any([ask.signal, timeout]) : timeout;
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(new DOMException("deadline", "TimeoutError")), Math.ceil(deadlineMs)).unref();
+    const leave = ask.signal && follow(ending, ask.signal);
     const headers: Record<string, string> = { accept: "application/json", "user-agent": this.#options.userAgent, ...ask.headers };
     if (ask.bearer) headers.authorization = `Bearer ${ask.bearer}`;
     if (ask.body !== undefined) headers["content-type"] = "application/json";
@@ -88,7 +90,7 @@ export class Transport {
         dispatcher: this.#dispatcher(),
         method,
         headers,
-        signal,
+        signal: ending.signal,
         headersTimeout: deadlineMs,
         bodyTimeout: deadlineMs,
         ...(body === undefined ? {} : { body }),
@@ -96,7 +98,10 @@ export class Transport {
       return await read(answer.statusCode, answer.headers as Record<string, string | undefined>, answer.body);
     } catch (error) {
       if (ask.signal?.aborted) return again("Cancelled", "the request was cancelled");
-      return faultOf(timeout.aborted ? new DOMException("deadline", "TimeoutError") : error, this.route);
+      return faultOf(ending.signal.aborted ? ending.signal.reason : error, this.route);
+    } finally {
+      clearTimeout(timer);
+      leave?.();
     }
   }
 

@@ -1,9 +1,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { Kept } from "../../base/kept.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { FETCH_DEADLINE_MS, git, gitRemote, initBare, LS_DEADLINE_MS } from "./git.ts";
 import { type GitObject, GitReader } from "./reader.ts";
-import { type Entry, GitTree, type Tree } from "./tree.ts";
+import { GitTree, keptTrees, type Tree } from "./tree.ts";
 import { REPO, type Refs, type RepoAccess } from "./types.ts";
 import { redactUrl } from "./url.ts";
 
@@ -23,8 +24,8 @@ export class Mirror {
   readonly #folder: string;
   readonly #allowLocal: boolean;
   readonly #reader: GitReader;
-  readonly #trees = new Map<string, Entry[]>();
-  readonly #roots = new Map<string, string>();
+  readonly #trees = keptTrees();
+  readonly #roots = new Kept<string>({ most: 1_000, ms: 300_000 });
   #ready: Promise<Outcome<string>> | undefined;
   #refs: Refs | undefined;
   #asking: Promise<Outcome<Refs>> | undefined;
@@ -90,7 +91,6 @@ export class Mirror {
       if (root.kind !== "done") return root;
     }
     if (root.value === undefined) return stop(REPO.revision, `${redactUrl(repo.url)} has no commit ${commit}`);
-    if (this.#roots.size > 1_000) this.#roots.clear();
     this.#roots.set(commit, root.value);
     return done(new GitTree(this.#reader, root.value, this.#trees));
   }

@@ -1,3 +1,4 @@
+import { Kept } from "../../base/kept.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { GitReader } from "./reader.ts";
 import { REPO } from "./types.ts";
@@ -78,13 +79,16 @@ function entryNamed(entries: readonly Entry[], name: string): Entry | undefined 
   return index.get(name);
 }
 
+/** Folders as they were read: 60,000 entries have some 10 MB. Each commit brings new ones, and nobody asks for the old ones again. */
+export const keptTrees = () => new Kept<Entry[]>({ most: 60_000, ms: 300_000 });
+
 /** One commit's files, read straight from the object store: immutable, so whatever was read once is never read again. */
 export class GitTree extends Tree {
   readonly #reader: GitReader;
   readonly root: string;
-  readonly #trees: Map<string, Entry[]>;
+  readonly #trees: Kept<Entry[]>;
 
-  constructor(reader: GitReader, root: string, trees: Map<string, Entry[]> = new Map()) {
+  constructor(reader: GitReader, root: string, trees = keptTrees()) {
     super();
     this.#reader = reader;
     this.root = root;
@@ -100,8 +104,7 @@ export class GitTree extends Tree {
     const entries = parseTree(read.value.content);
     const bad = entries.find(({ name }) => DANGEROUS.test(name));
     if (bad) return stop(REPO.refused, `the repository has an entry named ${JSON.stringify(bad.name)}, which is refused`);
-    if (this.#trees.size > 5_000) this.#trees.clear();
-    this.#trees.set(sha, entries);
+    this.#trees.set(sha, entries, entries.length + 1);
     return done(entries);
   }
 

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import * as OpenApiValidator from "express-openapi-validator";
 import document from "../../../openapi/contract/openapi.json" with { type: "json" };
+import { follow } from "../../base/signal.ts";
 import { actorOf, authenticate, type Caller, nameOf } from "../access/authenticate.ts";
 import { decide } from "../access/decide.ts";
 import { notFound, Problem } from "../domain/problem.ts";
@@ -174,7 +175,11 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
         `This operation needs the role ${row.access} in this scope; the key has ${caller?.kind === "key" ? caller.key.role : "none"}.`,
       );
     const gone = new AbortController();
-    res.on("close", () => gone.abort());
+    const leave = follow(gone, s.stopping);
+    res.on("close", () => {
+      leave();
+      gone.abort();
+    });
     const text = (name: string) => req.headers[name] as string | undefined;
     const reply = await table[operation]!({
       operation,
@@ -193,7 +198,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
       requestId: id,
       address: req.socket.remoteAddress ?? "",
       origin: originOf(req),
-      signal: AbortSignal.any([gone.signal, s.stopping]),
+      signal: gone.signal,
     });
     await send(res, reply);
   });
