@@ -33,7 +33,7 @@ const one = (command: Command, what: string): Command =>
     .option("--kind <kind>", `${what} of this kind`)
     .option("--name <name>", "and of this name")
     .option("--group <group>", "group of the kind, as apps")
-    .option("--namespace <namespace>", "where it is");
+    .option("--namespace <namespace>", "where it is (default that of the destination)");
 
 /** `app events` and `app logs`: what Kubernetes tells of an application, and what its Pods write. */
 export function logVerbs(app: Command, io: Io): void {

@@ -70,7 +70,7 @@ describe.each(["github", "gitlab"] as const)("%s, by its documented protocol", (
     const sha = shas["Feature/One_x"]!;
     const all = await ask({ pullRequest: own() }, PULL, world);
     expect(all).toHaveLength(3);
-    expect(all[0]).toBe(`1 First Feature/One_x feature-one_x main ${sha.slice(0, 8)} ${sha.slice(0, 7)} preview+web octo ${sha}`);
+    expect(all[0]).toBe(`1 First Feature/One_x feature-one-x main ${sha.slice(0, 8)} ${sha.slice(0, 7)} preview+web octo ${sha}`);
   });
 
   test.each<[object, object[] | undefined, string[]]>([

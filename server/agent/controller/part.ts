@@ -35,7 +35,10 @@ export async function findKind(client: KubeClient, { group = "", version, kind }
 export async function findPart(app: Application, destination: Destination, key: ResourceKey): Promise<Outcome<Part>> {
   const kind = await findKind(destination.client, key);
   if (kind.kind !== "done") return kind;
-  const live = await destination.client.get(kind.value, kind.value.namespaced ? key.namespace : undefined, key.name);
+  // People name it where most of an application's objects are only when it is elsewhere.
+  const namespace = key.namespace ?? app.spec.destination.namespace;
+  if (kind.value.namespaced && !namespace) return stop(NOT_PART, `name the namespace of ${key.kind} ${key.name} too`);
+  const live = await destination.client.get(kind.value, kind.value.namespaced ? namespace : undefined, key.name);
   const refused = stop(NOT_PART, `${key.kind} ${key.name} is no part of application ${app.metadata.name}`);
   // Who may not see an object is not told whether it is there.
   if (live.kind !== "done") return live.reason === KUBE.notFound ? refused : live;
