@@ -64,7 +64,9 @@ async function render(io: Io, names: string[], flags: Flags, command: Command): 
   const e = paint(io, io.err);
   for (const { app, warnings } of rendered.value)
     for (const warning of warnings) io.err.write(`${e.yellow("warning:")} ${printable(`${app.metadata.name}: ${warning}`)}\n`);
-  const objects = rendered.value.flatMap(({ targets }) => targets.map(({ object }) => (flags.tracking ? object : withoutTracking(object))));
+  const objects = rendered.value.flatMap(({ targets, settings }) =>
+    targets.map(({ object }) => (flags.tracking ? object : withoutTracking(object, settings.tracking))),
+  );
   if (format(command) === "json") {
     io.out.write(`${JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }, undefined, 2)}\n`);
     return;

@@ -173,6 +173,8 @@ export const META = {
   /** Also of a cluster's Secret: for all that goes there. */
   skipReconcile: "argocd.argoproj.io/skip-reconcile",
   trackingId: "argocd.argoproj.io/tracking-id",
+  /** Of which installation an object is, where several share a cluster. */
+  installationId: "argocd.argoproj.io/installation-id",
   syncOptions: "argocd.argoproj.io/sync-options",
   compareOptions: "argocd.argoproj.io/compare-options",
   syncWave: "argocd.argoproj.io/sync-wave",

@@ -10,7 +10,7 @@ import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
 import { formerFields, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
-import { ownerOf } from "./tracking.ts";
+import { isMarked, markOf, ownerOf } from "./tracking.ts";
 
 /** What one object became. */
 export type Change = "created" | "configured" | "unchanged";
@@ -46,7 +46,8 @@ export async function applyTarget(
   const keeps = replaces && ["CustomResourceDefinition", "Namespace"].includes(target.object.kind);
   // Who replaces by force wants a new one at every sync, as of a Job that is to run each time.
   const anew = replaces && forces && !keeps;
-  if (current && !anew && verdicts.get(target, current)) return done("unchanged");
+  if (current && !anew && verdicts.get(target, current) && isMarked(current, target.object, destination.settings.tracking))
+    return done("unchanged");
 
   const respected =
     current && options.includes("RespectIgnoreDifferences=true")
@@ -129,10 +130,15 @@ async function recreate(
 }
 
 /** The application that has an object now, when it is another one. The first to have it keeps it: two that write in turns would never end. */
-export function otherOwner({ live, claims, own }: Destination, target: Target, app: Application): string | undefined {
+export function otherOwner(
+  { live, claims, own, settings: { tracking } }: Destination,
+  target: Target,
+  app: Application,
+): string | undefined {
   const here = live.find(target.key);
-  const owner = here && !hookOf(here) ? ownerOf(here) : undefined;
-  const first = owner ?? claims.get(target.key);
+  const owner = here && !hookOf(here) ? ownerOf(here, tracking) : undefined;
+  if (owner !== undefined) return owner === markOf(instanceOf(app, own), tracking) ? undefined : owner;
+  const first = claims.get(target.key);
   return first === instanceOf(app, own) ? undefined : first;
 }
 

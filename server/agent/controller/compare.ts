@@ -2,8 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { done, type Outcome } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../kube/object.ts";
-import { fieldsOf, type Ignoring, NOTHING, without } from "./ignore.ts";
+import type { Application } from "./application.ts";
+import { fieldsOf, type Ignoring, ignoring, NOTHING, without } from "./ignore.ts";
 import type { Target } from "./normalise.ts";
+import type { Settings } from "./settings.ts";
+import { BY_ANNOTATION, migrated, type Tracking } from "./tracking.ts";
 
 type Json = Record<string, unknown>;
 
@@ -69,9 +72,23 @@ function hasKeys(field: string, item: unknown): boolean {
 
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** What does not count between two forms of one object. */
+export interface Comparing {
+  ignored: Ignoring;
+  tracking: Tracking;
+}
+
+const AS_IT_IS: Comparing = { ignored: NOTHING, tracking: BY_ANNOTATION };
+
+/** As the application and the settings for all want an object compared. */
+export const comparing = (app: Application, { rules, tracking }: Settings, object: KubeObject): Comparing => ({
+  ignored: ignoring(app, rules, object),
+  tracking,
+});
+
 /** Whether applying the object would change anything but what is ignored, by asking the API server to try. */
-export async function dryRun(client: KubeClient, target: Target, live: KubeObject, ignored: Ignoring = NOTHING): Promise<Outcome<boolean>> {
-  const tried = await attempt(client, target, live, ignored);
+export async function dryRun(client: KubeClient, target: Target, live: KubeObject, how = AS_IT_IS): Promise<Outcome<boolean>> {
+  const tried = await attempt(client, target, live, how);
   return tried.kind === "done" ? done(isDeepStrictEqual(tried.value.next, tried.value.live)) : tried;
 }
 
@@ -80,19 +97,29 @@ export async function attempt(
   client: KubeClient,
   target: Target,
   live: KubeObject,
-  ignored: Ignoring = NOTHING,
+  how = AS_IT_IS,
 ): Promise<Outcome<{ live: KubeObject; next: KubeObject }>> {
   const tried = await client.apply(target.resource!, target.object, { dryRun: true });
   if (tried.kind !== "done") return tried;
   let [there, owned] = [live, [] as FieldSet[]];
-  if (ignored.managers.length) {
+  if (how.ignored.managers.length) {
     // The watch keeps only our own entry of who owns what.
     const read = await client.get(target.resource!, live.metadata.namespace, live.metadata.name);
     if (read.kind !== "done") return read;
-    [there, owned] = [read.value, fieldsOf(read.value, ignored.managers)];
+    [there, owned] = [read.value, fieldsOf(read.value, how.ignored.managers)];
   }
-  return done({ live: without(bare(there), ignored, owned), next: without(bare(tried.value), ignored, owned) });
+  const counted = (object: KubeObject) => countedOf(object, there, target.object, how, owned);
+  return done({ live: counted(there), next: counted(tried.value) });
 }
+
+/** Of an object that is or will be there, what counts. */
+export const countedOf = (
+  object: KubeObject,
+  live: KubeObject,
+  wanted: KubeObject,
+  { ignored, tracking }: Comparing,
+  owned: readonly FieldSet[] = [],
+): KubeObject => without(migrated(bare(object), live, wanted, tracking), ignored, owned);
 
 /** What a user decided, without what the server keeps about it. */
 export function bare(object: KubeObject): KubeObject {

@@ -3,14 +3,14 @@ import { KUBE } from "../../kube/errors.ts";
 import type { Health } from "../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
 import { instanceOf } from "../project/instance.ts";
-import { type Application, FINALIZERS, META, sourcesOf } from "./application.ts";
+import { type Application, FINALIZERS, sourcesOf } from "./application.ts";
 import { applyTarget } from "./apply.ts";
 import type { Deps, Memory } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import type { Target } from "./normalise.ts";
 import { hookName, hookOf, type Parting } from "./order.ts";
 import { render, toTargets } from "./render.ts";
-import { appLabel, trackingId } from "./tracking.ts";
+import { appLabel, remark } from "./tracking.ts";
 
 const PARTINGS: Record<Parting, string[]> = {
   PreDelete: [FINALIZERS.preDelete, FINALIZERS.preDeleteCleanup],
@@ -118,8 +118,7 @@ function named(parting: Parting, app: Application, targets: readonly Target[], o
       const { generateName: _, ...metadata } = target.object.metadata;
       const since = app.metadata.deletionTimestamp ?? "";
       const object = { ...target.object, metadata: { ...metadata, name: hookName(target.object, parting, "", since) } } as KubeObject;
-      const id = trackingId(instanceOf(app, own), object, app.spec.destination.namespace ?? "");
-      object.metadata.annotations = { ...object.metadata.annotations, [META.trackingId]: id };
+      remark(object, instanceOf(app, own), app.spec.destination.namespace ?? "");
       return { ...target, key: keyOf(object), object };
     });
 }

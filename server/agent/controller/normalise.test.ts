@@ -1,7 +1,6 @@
 import { done, stop } from "../../base/outcome.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { normalise } from "./normalise.ts";
-import { appLabel, ownerOf } from "./tracking.ts";
 
 const find = async (group: string, version: string, kind: string) =>
   kind === "Lost"
@@ -45,14 +44,4 @@ test("the input stays as it was, because others share it", async () => {
 });
 test("a kind that is missing is a problem of that object", async () => {
   expect((await one({ apiVersion: "x.io/v1", kind: "Lost", metadata: { name: "a" } })).problem).toMatchObject({ reason: "KindNotFound" });
-});
-test("an annotation that was copied from another object owns nothing", async () => {
-  const { object } = await one({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } });
-  expect(ownerOf(object)).toBe("app");
-  expect(ownerOf({ ...object, metadata: { ...object.metadata, name: "copy" } })).toBeUndefined();
-});
-test("long application names become labels that do not collide", () => {
-  const [a, b] = ["x".repeat(80), `${"x".repeat(79)}y`].map(appLabel);
-  expect(a).toHaveLength(63);
-  expect(a).not.toBe(b);
 });

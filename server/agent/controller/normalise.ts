@@ -3,9 +3,8 @@ import { type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { describe, gvkOf, type KubeObject, objectKey } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { MANIFEST_INVALID } from "../../kube/yaml.ts";
-import { META } from "./application.ts";
 import { type Hook, hookOf, waveOf } from "./order.ts";
-import { appLabel, trackingId } from "./tracking.ts";
+import { BY_ANNOTATION, mark } from "./tracking.ts";
 
 /** One object as it shall be, ready to be sent. */
 export interface Target {
@@ -36,6 +35,7 @@ export async function normalise(
   app: string,
   namespace: string,
   find: (group: string, version: string, kind: string) => Promise<Outcome<Resource>>,
+  tracking = BY_ANNOTATION,
 ): Promise<Normalised> {
   const byKey = new Map<string, Target>();
   const times = new Map<string, number>();
@@ -54,7 +54,7 @@ export async function normalise(
     const resource = found.kind === "done" ? found.value : undefined;
     const object = clean(given, resource?.namespaced ?? true, namespace);
     const hook = hookOf(object);
-    track(object, app, namespace);
+    mark(object, app, namespace, tracking);
     const key = objectKey(group, kind, object.metadata.namespace ?? "", object.metadata.name ?? object.metadata.generateName ?? "");
     times.set(key, (times.get(key) ?? 0) + 1);
     byKey.set(key, {
@@ -91,9 +91,3 @@ const isPlainMap = (value: unknown): value is Record<string, unknown> =>
   value !== null &&
   !Array.isArray(value) &&
   Object.values(value).every((one) => one === null || typeof one !== "object");
-
-function track(object: KubeObject, app: string, namespace: string): void {
-  const { labels, annotations } = object.metadata;
-  object.metadata.annotations = { ...annotations, [META.trackingId]: trackingId(app, object, namespace) };
-  object.metadata.labels = { ...labels, [META.app]: appLabel(app) };
-}

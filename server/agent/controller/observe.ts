@@ -7,11 +7,11 @@ import type { Resource } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, META, type ResourceStatus } from "./application.ts";
 import { otherOwner } from "./apply.ts";
-import { covered, dryRun } from "./compare.ts";
+import { comparing, covered, dryRun } from "./compare.ts";
 import { asksConfirmation } from "./confirm.ts";
 import type { Memory } from "./deps.ts";
 import type { Destination } from "./destination.ts";
-import { ignoring, ruleProblems } from "./ignore.ts";
+import { ruleProblems } from "./ignore.ts";
 import type { Target } from "./normalise.ts";
 import { csv, hookOf } from "./order.ts";
 import { belongs } from "./projects.ts";
@@ -189,7 +189,7 @@ async function isSame(
   if (known !== undefined) return known;
   let same = covered(target.object, current);
   if (!same) {
-    const tried = await dryRun(client, target, current, ignoring(app, settings.rules, target.object));
+    const tried = await dryRun(client, target, current, comparing(app, settings, target.object));
     // What cannot be tried cannot be the same: an immutable field, a refusing webhook. The sync will say why.
     if (tried.kind === "again") return false;
     same = tried.kind === "done" && tried.value;

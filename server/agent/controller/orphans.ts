@@ -5,7 +5,7 @@ import { countsAsOrphan, type Project } from "../project/project.ts";
 import type { Application } from "./application.ts";
 import type { Destination } from "./destination.ts";
 import { heldOf } from "./projects.ts";
-import { ownerOf } from "./tracking.ts";
+import { markOf, ownerOf } from "./tracking.ts";
 
 // Names and labels only, a page a kind: more than that in one namespace is counted as that many.
 const ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -62,15 +62,15 @@ export const mayBeOrphaned = ({ settings, server }: Destination, { group, kind, 
 
 /** Whether an object of the application's namespace belongs to nobody, and the project wants to know of it. */
 export function isOrphan(
-  { server, name, own }: Destination,
+  { server, name, own, settings: { tracking } }: Destination,
   project: Project,
   app: Application,
   exists: (application: string) => boolean,
   object: KubeObject,
   resource: Resource,
 ): boolean {
-  const owner = ownerOf(object);
-  const owned = owner !== undefined && (owner === instanceOf(app, own) || exists(owner));
+  const owner = ownerOf(object, tracking);
+  const owned = owner !== undefined && (owner === markOf(instanceOf(app, own), tracking) || exists(owner));
   if (owned || object.metadata.ownerReferences?.length) return false;
   return countsAsOrphan(project, { server, name }, heldOf(object, resource));
 }

@@ -81,10 +81,10 @@ async function isPart(
 }
 
 /** Git wants it, and it was there before: nobody has put his mark on it yet. */
-function isAwaited(app: Application, { refuse }: Destination, object: KubeObject): boolean {
+function isAwaited(app: Application, { refuse, settings }: Destination, object: KubeObject): boolean {
   const { namespace, name } = object.metadata;
   const { group, kind } = gvkOf(object);
-  if (ownerOf(object) !== undefined || refuse?.(object)) return false;
+  if (ownerOf(object, settings.tracking) !== undefined || refuse?.(object)) return false;
   return (app.status?.resources ?? []).some(
     (row) => (row.group ?? "") === group && row.kind === kind && row.name === name && (row.namespace ?? "") === (namespace ?? ""),
   );

@@ -19,7 +19,7 @@ import {
 import { type Application, sourcesOf } from "./application.ts";
 import type { Destination, Destinations } from "./destination.ts";
 import type { GlobalProject } from "./settings.ts";
-import { ownerOf } from "./tracking.ts";
+import { markOf, ownerOf } from "./tracking.ts";
 
 interface Known {
   text: string;
@@ -197,7 +197,9 @@ export function actingAs(destination: Destination, user: string): KubeClient {
 export const belongs =
   (app: Application, { refuse, settings, server, own }: Pick<Destination, "refuse" | "settings" | "server" | "own">) =>
   (object: KubeObject): boolean =>
-    ownerOf(object) === instanceOf(app, own) && !refuse?.(object) && !settings.excludes(gvkOf(object).group, object.kind, server);
+    ownerOf(object, settings.tracking) === markOf(instanceOf(app, own), settings.tracking) &&
+    !refuse?.(object) &&
+    !settings.excludes(gvkOf(object).group, object.kind, server);
 
 /** Why an object is out of what may be managed on the cluster at all. */
 export function unmanaged({ managed, clusterWide }: Destination, object: KubeObject, resource?: Resource): string | undefined {

@@ -58,6 +58,23 @@ test("accounts of projects are in force unless that is switched off", () => {
   expect(settings({}).impersonates).toBe(true);
 });
 
+test.each<[string, Record<string, string>, object, number]>([
+  ["nothing said", {}, { method: "annotation", labelKey: "app.kubernetes.io/instance", installation: "" }, 0],
+  ["by label", { "application.resourceTrackingMethod": "label" }, { method: "label" }, 0],
+  [
+    "by both",
+    { "application.resourceTrackingMethod": "annotation+label", "application.instanceLabelKey": "a/b" },
+    { method: "annotation+label", labelKey: "a/b" },
+    0,
+  ],
+  ["of an installation", { installationID: "eu" }, { installation: "eu" }, 0],
+  ["by what nobody knows", { "application.resourceTrackingMethod": "labels" }, { method: "annotation" }, 1],
+])("how objects are tracked: %s", (_name, data, want, problems) => {
+  const made = settings(data);
+  expect(made.tracking).toMatchObject(want);
+  expect(made.problems).toHaveLength(problems);
+});
+
 test("what cannot be read is said, and the same content is no change", () => {
   const made = settings({ "resource.exclusions": "{", "resource.inclusions": "text" });
   expect(made.problems).toEqual([

@@ -5,6 +5,7 @@ import { Judge } from "../../kube/health/judge.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { type LabelSelector, type Labels, labelTest } from "../../kube/selector.ts";
 import type { IgnoreDifference } from "./application.ts";
+import { BY_ANNOTATION, METHODS, type Tracking } from "./tracking.ts";
 
 interface Filter {
   apiGroups: string[];
@@ -21,6 +22,9 @@ const ALWAYS_EXCLUDED: Filter[] = [
 // Kinds times clusters: thousands are never seen.
 const MAX_KNOWN = 10_000;
 const MAX_GLOBAL = 100;
+// Of `argocd-cm`: what decides what is wanted, or how it is compared.
+const RELEVANT =
+  /^(resource\.(exclusions|inclusions|customizations)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$)/;
 const IGNORE = "resource.customizations.ignoreDifferences.";
 
 /** A project whose lists hold for all projects with such labels too. */
@@ -43,6 +47,7 @@ export class Settings {
   /** Whether the accounts that projects name write; only an explicit no takes them out of force. */
   impersonates = true;
   globalProjects: GlobalProject[] = [];
+  tracking: Tracking = BY_ANNOTATION;
   /** Where else there are Applications and sets of them, by `argocd-cmd-params-cm`: names and patterns. */
   applicationNamespaces: readonly string[] = [];
   setNamespaces: readonly string[] = [];
@@ -57,9 +62,7 @@ export class Settings {
     const found = configMaps.find(({ metadata }) => metadata.name === "argocd-cm");
     const data = (found?.data ?? {}) as Record<string, unknown>;
     const relevant = Object.entries(data).filter(
-      (entry): entry is [string, string] =>
-        /^(resource\.(exclusions|inclusions|customizations)|application\.sync\.impersonation|globalProjects$)/.test(entry[0]) &&
-        typeof entry[1] === "string",
+      (entry): entry is [string, string] => RELEVANT.test(entry[0]) && typeof entry[1] === "string",
     );
     const revision = JSON.stringify(relevant.sort(([a], [b]) => (a < b ? -1 : 1)));
     if (revision === this.revision) return false;
@@ -70,6 +73,7 @@ export class Settings {
     this.#exclusions = this.#filters(data, "resource.exclusions");
     this.#inclusions = this.#filters(data, "resource.inclusions");
     this.globalProjects = this.#globals(data.globalProjects);
+    this.tracking = this.#tracking(data);
     this.rules = [
       ...relevant.filter(([key]) => key.startsWith(IGNORE)).flatMap(([key, text]) => this.#rule(key, key.slice(IGNORE.length), text)),
       ...this.#old(data["resource.customizations"]),
@@ -118,6 +122,22 @@ export class Settings {
       this.problems.push(`argocd-cm: globalProjects[${i}] is left out: ${why}`);
       return [];
     });
+  }
+
+  /** What cannot be read is as if it were not said; nothing is ever deleted for what an object does not say. */
+  #tracking(data: Record<string, unknown>): Tracking {
+    const text = (key: string) => (typeof data[key] === "string" ? (data[key] as string).trim() : "");
+    const said = text("application.resourceTrackingMethod");
+    const method = METHODS.find((one) => one === said);
+    if (said && !method)
+      this.problems.push(
+        `argocd-cm: application.resourceTrackingMethod is none of ${METHODS.join(", ")}: objects are tracked by annotation`,
+      );
+    return {
+      method: method ?? BY_ANNOTATION.method,
+      labelKey: text("application.instanceLabelKey") || BY_ANNOTATION.labelKey,
+      installation: text("installationID"),
+    };
   }
 
   /** `apps_Deployment`, `Service`, or `all`. */

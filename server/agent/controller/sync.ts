@@ -14,7 +14,7 @@ import { inParallel } from "./parallel.ts";
 import { KIND_UNSEEN } from "./policy.ts";
 import { belongs, unmanaged } from "./projects.ts";
 import { broughtKinds, groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
-import { appLabel, ownerOf } from "./tracking.ts";
+import { appLabel, markOf, ownerOf } from "./tracking.ts";
 import { missingKind, shortName } from "./words.ts";
 
 export interface SyncInput {
@@ -355,10 +355,11 @@ class Run {
   }
 
   #live(task: Task): KubeObject | undefined {
-    const name = instanceOf(this.#input.app, this.#input.destination.own);
+    const { tracking } = this.#input.destination.settings;
+    const name = markOf(instanceOf(this.#input.app, this.#input.destination.own), tracking);
     const live = this.#input.destination.live.get(task.key, this.#label);
     // The label of a long name is a short one, which may be another application's name.
-    return live && (ownerOf(live) ?? name) === name ? live : undefined;
+    return live && (ownerOf(live, tracking) ?? name) === name ? live : undefined;
   }
 
   #record(task: Task, result: Pick<ResourceResult, "status" | "message" | "reason" | "hookPhase">): void {

@@ -4,7 +4,7 @@ import { instanceOf } from "../project/instance.ts";
 import { type Application, META, type OperationState, revisionsOf } from "./application.ts";
 import type { Target } from "./normalise.ts";
 import { compareTasks, hookName, hookOf, type Phase, syncOption, waveOf } from "./order.ts";
-import { trackingId } from "./tracking.ts";
+import { remark } from "./tracking.ts";
 
 /** One thing a sync does: bring an object into the cluster, or take one out of it. */
 export interface Task {
@@ -94,8 +94,7 @@ function hookTask(
     ...object,
     metadata: { ...metadata, name: hookName(object, phase, revisionsOf(syncResult).join("-"), startedAt) },
   } as KubeObject;
-  const id = trackingId(instance, named, app.spec.destination.namespace ?? "");
-  named.metadata.annotations = { ...named.metadata.annotations, [META.trackingId]: id };
+  remark(named, instance, app.spec.destination.namespace ?? "");
   const own = keyOf(named);
   return { id: `${phase}|${own}`, key: own, object: named, target: { ...target, key: own, object: named } };
 }

@@ -9,7 +9,7 @@ import { parseManifests } from "../../kube/yaml.ts";
 import { META } from "../controller/application.ts";
 import { fieldsOf, ignoring, without } from "../controller/ignore.ts";
 import { belongs } from "../controller/projects.ts";
-import { appLabel, ownerOf } from "../controller/tracking.ts";
+import { appLabel, markOf, migrated, ownerOf, type Tracking } from "../controller/tracking.ts";
 import { masked, toYaml } from "../link/tasks/mask.ts";
 import { type Ask, type RenderedApplication, renderPapers, withoutTracking } from "./manifests.ts";
 import type { Paper } from "./papers.ts";
@@ -104,7 +104,7 @@ async function readLive(client: KubeClient, { app, targets }: RenderedApplicatio
 
 /** Hooks come and go, so they differ from nothing. */
 const objectsOf = (one: RenderedApplication | undefined): KubeObject[] =>
-  (one?.targets ?? []).filter(({ hook }) => !hook).map(({ object }) => withoutTracking(object));
+  (one?.targets ?? []).filter(({ hook }) => !hook).map(({ object }) => withoutTracking(object, one!.settings.tracking));
 
 /** Files are often written without the namespace that the application would give. */
 function placed(live: KubeObject[], { targets, app }: RenderedApplication): KubeObject[] {
@@ -129,7 +129,7 @@ function againstLive(one: RenderedApplication, live: KubeObject[]): Change[] {
 }
 
 const isOwn = ({ app, settings }: RenderedApplication, object: KubeObject): boolean =>
-  ownerOf(object) === app.metadata.name &&
+  ownerOf(object, settings.tracking) === markOf(app.metadata.name, settings.tracking) &&
   !object.metadata.annotations?.[META.hook] &&
   belongs(app, { settings, server: app.spec.destination.server ?? "", own: app.metadata.namespace ?? "" })(object);
 
@@ -142,8 +142,10 @@ function compare({ app, settings }: RenderedApplication, before: KubeObject[], a
     const [live, desired] = [old!.get(key), now!.get(key)];
     const shown = (live ?? desired)!;
     const rules = ignoring(app, settings.rules, shown);
+    const settled = (object: KubeObject) => (live && desired ? migrated(object, live, desired, settings.tracking) : object);
     const owned = live ? fieldsOf(live, rules.managers) : [];
-    const bare = (object: KubeObject | undefined) => object && without(plain(object), rules, live && desired ? owned : []);
+    const bare = (object: KubeObject | undefined) =>
+      object && without(plain(settled(object), settings.tracking), rules, live && desired ? owned : []);
     const [left, right] = [bare(live), bare(desired)];
     if (left && right && canonical(left) === canonical(right)) continue;
     const text = (object: KubeObject | undefined) => object && toYaml(masked(object, salt));
@@ -167,8 +169,8 @@ const placeOf = (object: KubeObject) => ({
 });
 
 /** What a person decided, with the values of a Secret in one form. */
-function plain(given: KubeObject): KubeObject {
-  const object = JSON.parse(JSON.stringify(withoutTracking(given))) as KubeObject & { status?: unknown };
+function plain(given: KubeObject, tracking: Tracking): KubeObject {
+  const object = JSON.parse(JSON.stringify(withoutTracking(given, tracking))) as KubeObject & { status?: unknown };
   delete object.status;
   for (const field of ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"])
     delete object.metadata[field];

@@ -11,6 +11,7 @@ import { MemoryCache } from "../cache/memory.ts";
 import { type Application, META, sourcesOf } from "../controller/application.ts";
 import type { Target } from "../controller/normalise.ts";
 import { toTargets } from "../controller/render.ts";
+import type { Tracking } from "../controller/tracking.ts";
 import { validate } from "../controller/validate.ts";
 import { RepoService } from "../repo/service.ts";
 import type { Source } from "../repo/types.ts";
@@ -72,13 +73,17 @@ export async function renderPapers(ask: Ask): Promise<Outcome<RenderedApplicatio
 }
 
 /** The object as it is sent, or without the marks of the application it belongs to. */
-export function withoutTracking(object: KubeObject): KubeObject {
-  const drop = (map: Record<string, string> | undefined, key: string) => {
-    const { [key]: _, ...rest } = map ?? {};
-    return Object.keys(rest).length ? rest : undefined;
+export function withoutTracking(object: KubeObject, { method, labelKey }: Tracking): KubeObject {
+  const drop = (map: Record<string, string> | undefined, keys: string[]) => {
+    const rest = Object.entries(map ?? {}).filter(([key]) => !keys.includes(key));
+    return rest.length ? Object.fromEntries(rest) : undefined;
   };
   const { annotations, labels, ...metadata } = object.metadata;
-  const kept = { labels: drop(labels, META.app), annotations: drop(annotations, META.trackingId) };
+  const kept = {
+    // What a chart says with that label is its own where nothing else is said with it.
+    labels: drop(labels, method === "annotation" ? [META.app] : [META.app, labelKey]),
+    annotations: drop(annotations, [META.trackingId, META.installationId]),
+  };
   return { ...object, metadata: { ...metadata, ...JSON.parse(JSON.stringify(kept)) } };
 }
 

@@ -3,14 +3,13 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { type Application, META, type ResourceStatus, revisionsOf } from "../../controller/application.ts";
-import { attempt, bare, covered } from "../../controller/compare.ts";
-import { ignoring, without } from "../../controller/ignore.ts";
+import { attempt, comparing, countedOf, covered } from "../../controller/compare.ts";
 import { trim } from "../../controller/live.ts";
 import type { Target } from "../../controller/normalise.ts";
 import { csv, hookOf } from "../../controller/order.ts";
 import { belongs } from "../../controller/projects.ts";
 import { toTargets } from "../../controller/render.ts";
-import { ownerOf } from "../../controller/tracking.ts";
+import { markOf, ownerOf } from "../../controller/tracking.ts";
 import type { Rendered } from "../../repo/types.ts";
 import { fieldsOf, lacking, managerOf, pointer } from "./fields.ts";
 import { desired, type Glance, withGlance } from "./glance.ts";
@@ -77,17 +76,18 @@ class Look {
     const got = await client.get(target.resource, namespace, name);
     if (got.kind !== "done") return got.reason === KUBE.notFound ? done(entry(target.object, "create", { desired: wish() })) : got;
     const live = got.value;
-    const owner = ownerOf(live);
+    const owner = ownerOf(live, settings.tracking);
     // Another application has it: the comparison says so, and what is in it is not this one's to show.
-    if (owner !== undefined && owner !== app.metadata.name) return done(entry(target.object, "update", { desired: wish() }));
+    if (owner !== undefined && owner !== markOf(app.metadata.name, settings.tracking))
+      return done(entry(target.object, "update", { desired: wish() }));
     // Nobody has it: then it is shown only to whom the project's account would show it.
     if (owner === undefined && destination.writer !== client) {
       const seen = await destination.writer.get(target.resource, namespace, name);
       if (seen.kind !== "done") return seen.kind === "again" ? seen : done(entry(target.object, "update", { desired: wish() }));
     }
     if (covered(target.object, trim(live))) return done(undefined);
-    const ignored = ignoring(app, settings.rules, target.object);
-    const tried = await attempt(client, target, live, ignored);
+    const how = comparing(app, settings, target.object);
+    const tried = await attempt(client, target, live, how);
     if (tried.kind === "done") {
       const fields = fieldsOf(tried.value.live, tried.value.next, live.metadata.managedFields);
       return done(fields.length ? this.#update(target.object, tried.value.live, tried.value.next, fields) : undefined);
@@ -97,7 +97,7 @@ class Look {
     // The link may not write, not even for a try: then the controller's own verdict counts, where it has one of these commits.
     const forbidden = tried.reason === KUBE.forbidden;
     if (forbidden && this.#compared && row?.status === "Synced") return done(undefined);
-    const [before, after] = [without(bare(live), ignored), without(bare(target.object), ignored)];
+    const [before, after] = [live, target.object].map((object) => countedOf(object, live, target.object, how)) as [KubeObject, KubeObject];
     const paths = lacking(before, after).slice(0, MAX_FIELDS);
     if (forbidden && !this.#compared && paths.length === 0) return done(undefined);
     const fields = paths.map((path) => {
