@@ -7,7 +7,7 @@ import { isOwned, type LiveApplication, META } from "./application.ts";
 import { clashOf, ignoreProblem, newApplication, updated } from "./desired.ts";
 import { generate } from "./generate.ts";
 import { requeueMs } from "./requeue.ts";
-import { held, isRolling, operationOf, rollOut } from "./rollout.ts";
+import { held, isReverse, isRolling, operationOf, rollOut } from "./rollout.ts";
 import { failed, healthFrom, resourcesOf, rolling, succeeded, withTimes } from "./status.ts";
 import { APPSET, type ApplicationSet, type ApplicationStep, type Generated, type SetCondition, type SetStatus } from "./types.ts";
 import { duplicateOf, validateApplication, validateSpec } from "./validate.ts";
@@ -226,7 +226,7 @@ async function report(
 
 /** Sets whose deletion is more than what Kubernetes does by itself. */
 const needsFinalizer = (set: ApplicationSet): boolean =>
-  (set.spec.strategy?.deletionOrder === "Reverse" || !allows(set, "delete")) && !set.metadata.finalizers?.includes(META.finalizer);
+  (isReverse(set.spec) || !allows(set, "delete")) && !set.metadata.finalizers?.includes(META.finalizer);
 
 const finalizers = ({ metadata }: ApplicationSet, add: boolean) => {
   const others = (metadata.finalizers ?? []).filter((one) => one !== META.finalizer);
@@ -258,7 +258,7 @@ async function finish(deps: SetDeps, set: ApplicationSet): Promise<number | unde
 
 /** Which applications go now: all, or those of the last step that has any left. */
 function next({ spec, status }: ApplicationSet, mine: LiveApplication[]): LiveApplication[] {
-  if (spec.strategy?.deletionOrder !== "Reverse" || !isRolling(spec)) return mine;
+  if (!isReverse(spec) || !isRolling(spec)) return mine;
   const steps = new Map((status?.applicationStatus ?? []).map((one) => [one.application, Number(one.step)]));
   const step = (app: LiveApplication) => steps.get(app.metadata.name) ?? -1;
   const last = Math.max(...mine.map(step));

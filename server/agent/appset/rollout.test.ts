@@ -1,4 +1,4 @@
-import { held, isRolling, rollOut, roomOf, stepOf } from "./rollout.ts";
+import { held, isReverse, isRolling, rollOut, roomOf, stepOf } from "./rollout.ts";
 import type { ApplicationSetSpec, ApplicationStep, StepStatus } from "./types.ts";
 
 const [BEFORE, NOW] = ["2025-12-31T23:00:00Z", "2026-01-01T00:00:00Z"];
@@ -155,4 +155,15 @@ test("a rollout holds an application's own automation back", () => {
   });
   expect(held({ metadata: { name: "a" }, spec: { syncPolicy: { automated: {} } } }).spec).toEqual({});
   expect([isRolling(spec(step("1"))), isRolling(spec()), isRolling({})]).toEqual([true, false, false]);
+});
+
+test.each<[string | undefined, boolean]>([
+  ["Reverse", true],
+  ["reverse", true],
+  ["REVERSE", true],
+  ["AllAtOnce", false],
+  ["", false],
+  [undefined, false],
+])("the last step goes first however Reverse is written: %s", (deletionOrder, want) => {
+  expect(isReverse({ generators: [], strategy: { deletionOrder } } as never)).toBe(want);
 });

@@ -23,6 +23,9 @@ export interface Rollout {
 export const isRolling = ({ strategy }: ApplicationSetSpec): boolean =>
   strategy?.type === "RollingSync" && (strategy.rollingSync?.steps?.length ?? 0) > 0;
 
+/** Whether the last step is deleted first; written by hand, so in any case of letters. */
+export const isReverse = ({ strategy }: ApplicationSetSpec): boolean => String(strategy?.deletionOrder).toLowerCase() === "reverse";
+
 /** Takes an application's own automation away: the rollout decides when it syncs. */
 export function held(generated: Generated): Generated {
   const policy = generated.spec.syncPolicy as Free | undefined;

@@ -64,7 +64,7 @@ export interface ApplicationSetSpec {
   syncPolicy?: { preserveResourcesOnDeletion?: boolean; applicationsSync?: ApplicationsSync };
   preservedFields?: { annotations?: string[]; labels?: string[] };
   ignoreApplicationDifferences?: { name?: string; jsonPointers?: string[]; jqPathExpressions?: string[] }[];
-  strategy?: { type?: string; rollingSync?: { steps?: RolloutStep[] }; deletionOrder?: "AllAtOnce" | "Reverse" };
+  strategy?: { type?: string; rollingSync?: { steps?: RolloutStep[] }; deletionOrder?: string };
 }
 
 export interface SetCondition {
