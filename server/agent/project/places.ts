@@ -7,8 +7,18 @@ export interface Scope {
   fieldSelector?: string;
   own: boolean;
   signal: AbortSignal;
-  /** Its applications are nobody's business any more. */
+  /** Forgets those of its applications that are nobody's business any more. */
   end(): void;
+  /** It has shown what there is. */
+  listed?(): void;
+}
+
+interface Watching {
+  scope: Scope;
+  abort: AbortController;
+  listed: boolean;
+  /** No more wanted, but all that sees some applications until those that are wanted instead have shown theirs. */
+  retiring: boolean;
 }
 
 interface Placed {
@@ -35,7 +45,7 @@ export class Places {
   readonly #own: string;
   readonly #signal: AbortSignal;
   #patterns: readonly string[] = [];
-  readonly #open = new Map<string, { scope: Scope; abort: AbortController }>();
+  readonly #open = new Map<string, Watching>();
 
   constructor(own: string, signal: AbortSignal) {
     this.#own = own;
@@ -47,21 +57,34 @@ export class Places {
   }
 
   /**
-   * Begins with what is new and ends what is no more; nothing of an application is changed by either. What was seen by a watch that ends stays
-   * known where it still is for us: the new one's list puts it right.
+   * Begins with what is new and ends what is no more; nothing of an application is changed by either. A watch whose applications are still for us
+   * ends when the new ones have shown theirs: one that we have no rights for would leave them unseen.
    */
   async replace(patterns: readonly string[], open: Open): Promise<void> {
     const before = this.#patterns;
     if (before.length === patterns.length && before.every((one, i) => one === patterns[i])) return;
     const wanted = new Set(areNames(patterns) ? patterns.filter((one) => one !== this.#own) : [`${ALL}${patterns.join()}`]);
     this.#patterns = patterns;
-    for (const [id, { scope, abort }] of this.#open) {
-      if (wanted.has(id)) continue;
-      abort.abort();
-      this.#open.delete(id);
+    for (const [id, watching] of [...this.#open]) {
+      const { scope } = watching;
+      watching.retiring = !wanted.has(id);
+      if (!watching.retiring) continue;
+      if (scope.namespace !== undefined && !this.has(scope.namespace)) this.#close(id, watching);
       scope.end();
     }
-    await Promise.all([...wanted].filter((id) => !this.#open.has(id)).map((id) => this.#begin(id, open)));
+    const begun = [...wanted].filter((id) => !this.#open.has(id)).map((id) => this.#begin(id));
+    this.#retire();
+    await Promise.all(begun.map(open));
+  }
+
+  #retire(): void {
+    if ([...this.#open.values()].some(({ listed, retiring }) => !listed && !retiring)) return;
+    for (const [id, watching] of [...this.#open]) if (watching.retiring) this.#close(id, watching);
+  }
+
+  #close(id: string, { abort }: Watching): void {
+    abort.abort();
+    this.#open.delete(id);
   }
 
   /** Whether a namespace is our own or one of those that are configured. */
@@ -90,6 +113,7 @@ export class Places {
         for (const item of mine) kept.seen(item);
         const names = new Set(mine.map(nameOf));
         keep((one) => !this.covers(scope, one) || names.has(nameOf(one)));
+        scope.listed?.();
       },
       change: (type: string, object: T) => {
         if (!this.covers(scope, object)) return;
@@ -100,7 +124,7 @@ export class Places {
     };
   }
 
-  #begin(id: string, open: Open): Promise<void> {
+  #begin(id: string): Scope {
     const abort = new AbortController();
     const all = id.startsWith(ALL);
     const scope: Scope = {
@@ -109,8 +133,13 @@ export class Places {
       signal: AbortSignal.any([abort.signal, this.#signal]),
       end: () => undefined,
     };
-    this.#open.set(id, { scope, abort });
-    return open(scope);
+    const watching: Watching = { scope, abort, listed: false, retiring: false };
+    scope.listed = () => {
+      watching.listed = true;
+      this.#retire();
+    };
+    this.#open.set(id, watching);
+    return scope;
   }
 }
 
