@@ -174,7 +174,10 @@ function strays({ tlsClientConfig, proxyUrl }: SignIn, server: string, origins: 
   if (origins.length === 0) return undefined;
   const origin = URL.canParse(server) ? new URL(server).origin : "";
   const plain = (one: string) => (URL.canParse(one) && !/[*?[{\\]/.test(one) ? new URL(one).origin : one.replace(/(?<!\/)\/+$/, ""));
-  if (!origins.some((one) => matchGlob(plain(one), origin)))
+  // The port that an origin leaves out fits a glob that names ports.
+  const whole = /:\d+$/.test(origin) ? origin : `${origin}:${origin.startsWith("https:") ? 443 : 80}`;
+  const fits = (glob: string) => matchGlob(glob, origin) || (/:\/\/.*:/.test(glob) && matchGlob(glob, whole));
+  if (!origins.some((one) => fits(plain(one))))
     return `does not run for ${origin || "such an address"}: the agent's operator names servers by OUTPOST_EXEC_ORIGINS`;
   if (tlsClientConfig?.insecure || (proxyUrl && !isCloudOrigin(proxyUrl, NOBODY)))
     return "does not run for an unchecked server or a proxy of the cluster's Secret, as OUTPOST_EXEC_ORIGINS is set";
