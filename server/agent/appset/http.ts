@@ -1,6 +1,6 @@
 import { Agent, fetch } from "undici";
 import { ADDRESS_REFUSED, guardedLookup, refusedFrom } from "../../base/address.ts";
-import { again, done, type Outcome, stop } from "../../base/outcome.ts";
+import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { redactUrl } from "../repo/url.ts";
 
 export const HTTP = {
@@ -18,6 +18,12 @@ export interface Ask {
   /** PEM of who may sign the other side's certificate. */
   ca?: string;
   insecure?: boolean;
+  /** The host's own name of an error, from what it says with one; it is shown. */
+  code?(said: string): string | undefined;
+  /** Such names as say that there is no such thing; without them each 404 does. */
+  missing?: RegExp;
+  /** Header fields that sign this very request. */
+  sign?(url: string, headers: Record<string, string>, body: string): Record<string, string>;
 }
 
 export interface Answer<T> {
@@ -32,10 +38,8 @@ const MAX_BYTES = 20_000_000;
 const REFUSED = "it leads to a refused address";
 
 /** Asks a service for JSON. No redirect is followed: the token is for the address that was given. */
-export async function ask<T>(
-  url: string,
-  { method = "GET", headers = {}, body, deadlineMs = 30_000, ca, insecure }: Ask = {},
-): Promise<Outcome<Answer<T>>> {
+export async function ask<T>(url: string, options: Ask = {}): Promise<Outcome<Answer<T>>> {
+  const { method = "GET", body, deadlineMs = 30_000, ca, insecure } = options;
   const shown = redactUrl(url.replace(/[?#].*/, ""));
   if (!/^https?:\/\//.test(url)) return stop(HTTP.refused, `${shown} is no address`);
   if (!URL.canParse(url)) return stop(HTTP.refused, `${shown} is no address`);
@@ -44,17 +48,19 @@ export async function ask<T>(
   const refused = refusedFrom(hostname);
   if (refused(hostname)) return stop(HTTP.refused, `${shown} is at a refused address`);
   const connect = { lookup: guardedLookup(refused, REFUSED), ...(ca ? { ca } : {}), rejectUnauthorized: !insecure };
+  const text = body === undefined ? "" : JSON.stringify(body);
+  const headers = {
+    accept: "application/json",
+    "user-agent": "outpost",
+    ...(body === undefined ? {} : { "content-type": "application/json" }),
+    ...options.headers,
+  };
   const dispatcher = new Agent({ connect });
   try {
     const answer = await fetch(url, {
       method,
-      headers: {
-        accept: "application/json",
-        "user-agent": "outpost",
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { ...headers, ...options.sign?.(url, headers, text) },
+      ...(body === undefined ? {} : { body: text }),
       redirect: "manual",
       signal: AbortSignal.timeout(deadlineMs),
       dispatcher,
@@ -67,15 +73,9 @@ export async function ask<T>(
       chunks.push(chunk);
     }
     const said = Buffer.concat(chunks).toString("utf8");
-    if (answer.status === 404) return stop(HTTP.notFound, `${shown} answered 404: it does not exist, or the token may not see it`);
-    if (answer.status === 429 || answer.status >= 500) return again(HTTP.unreachable, `${shown} answered ${answer.status}`);
-    if (answer.status < 200 || answer.status >= 300) {
-      const limited = answer.headers.get("x-ratelimit-remaining") === "0";
-      return (limited ? again : stop)(
-        HTTP.refused,
-        `${shown} answered ${answer.status}${limited ? ": its limit of requests is used up" : ""}`,
-      );
-    }
+    const failed = failure(shown, answer.status, said, answer.headers, options);
+    if (failed) return failed;
+    if (answer.status === 204) return done({ body: undefined as T, headers: answer.headers });
     const next = /<([^>]+)>;\s*rel="next"/.exec(answer.headers.get("link") ?? "")?.[1];
     return done({ body: JSON.parse(said) as T, headers: answer.headers, ...(next ? { next } : {}) });
   } catch (error) {
@@ -88,20 +88,51 @@ export async function ask<T>(
   }
 }
 
+function failure(shown: string, status: number, said: string, headers: Headers, { code, missing }: Ask): Failure | undefined {
+  // 203 is what Azure DevOps shows its page for signing in with.
+  if (status >= 200 && status < 300 && status !== 203) return undefined;
+  const name = code?.(said);
+  const named = name ? ` (${name})` : "";
+  if (missing ? name !== undefined && missing.test(name) : status === 404)
+    return stop(HTTP.notFound, `${shown} answered ${status}${named}: it does not exist, or the token may not see it`);
+  if (status === 429 || status >= 500 || /Throttl|TooManyRequests/.test(name ?? ""))
+    return again(HTTP.unreachable, `${shown} answered ${status}${named}`);
+  if (status === 203) return stop(HTTP.refused, `${shown} answered 203: it does not take the token`);
+  const limited = headers.get("x-ratelimit-remaining") === "0";
+  return (limited ? again : stop)(
+    HTTP.refused,
+    `${shown} answered ${status}${named}${limited ? ": its limit of requests is used up" : ""}`,
+  );
+}
+
 const MAX_PAGES = 100;
 
-/** All pages of a list. A page on another host would get the token: it is refused. */
-export async function askAll<T>(url: string, options: Ask = {}): Promise<Outcome<T[]>> {
+/** What one page holds, and where the next one is. */
+export interface Page<T> {
+  items: T[] | undefined;
+  next?: string | undefined;
+}
+
+/** All pages of a list. A page elsewhere would get the token: it is refused, and what was read so far is no answer. */
+export async function askPages<B, T>(url: string, options: Ask, read: (answer: Answer<B>, at: string) => Page<T>): Promise<Outcome<T[]>> {
+  const shown = redactUrl(url.replace(/[?#].*/, ""));
   const all: T[] = [];
   let at: string | undefined = url;
   for (let page = 0; at; page++) {
-    if (page >= MAX_PAGES) return stop(HTTP.tooLarge, `${url.replace(/\?.*/, "")} has more than ${MAX_PAGES} pages`);
-    const answer: Outcome<Answer<T[]>> = await ask<T[]>(at, options);
+    if (page >= MAX_PAGES) return stop(HTTP.tooLarge, `${shown} has more than ${MAX_PAGES} pages`);
+    const answer: Outcome<Answer<B>> = await ask<B>(at, options);
     if (answer.kind !== "done") return answer;
-    if (!Array.isArray(answer.value.body)) return stop(HTTP.refused, `${url.replace(/\?.*/, "")} did not answer with a list`);
-    all.push(...answer.value.body);
-    at =
-      answer.value.next && new URL(answer.value.next, at).origin === new URL(url).origin ? new URL(answer.value.next, at).href : undefined;
+    const { items, next } = read(answer.value, at);
+    if (!Array.isArray(items)) return stop(HTTP.refused, `${shown} did not answer with a list`);
+    for (const item of items) all.push(item);
+    const follows: URL | null = next ? URL.parse(next, at) : null;
+    if (next && follows?.origin !== new URL(url).origin)
+      return stop(HTTP.refused, `${shown} goes on at another host, which is not asked: its own address may be set wrongly`);
+    at = follows?.href;
   }
   return done(all);
 }
+
+/** The same of a host that answers with lists, and says in a header where they go on. */
+export const askAll = <T>(url: string, options: Ask = {}): Promise<Outcome<T[]>> =>
+  askPages<T[], T>(url, options, ({ body, next }) => ({ items: body, next }));
