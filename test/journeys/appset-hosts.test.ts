@@ -152,8 +152,9 @@ describe.each(["github", "gitlab"] as const)("%s, by its documented protocol", (
       "lib@main",
     ]);
     expect(
-      await ask(provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "nothing" }]), "{{.branch}}", world),
+      await ask(provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "^gitops$" }]), "{{.branch}}", world),
     ).toEqual(["feature/b"]);
+    expect(await ask(provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "nothing" }]), "x", world)).toEqual([]);
     expect(await ask(provider({}, [{ pathsDoNotExist: ["deploy"] }]), "{{.repository}}", world)).toEqual(["lib"]);
   });
 });

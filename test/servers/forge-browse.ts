@@ -16,7 +16,7 @@ function page(items: unknown[], { path, query }: Call): Reply & { link?: string 
   return { status: 200, json: items.slice((at - 1) * PAGE, at * PAGE), ...(more ? { link: `<${path}?${next}>; rel="next"` } : {}) };
 }
 
-async function branches({ repository }: Forge): Promise<{ name: string; sha: string }[]> {
+export async function branches({ repository }: Forge): Promise<{ name: string; sha: string }[]> {
   const listed = await repository.git("for-each-ref", "--format=%(refname:strip=2) %(objectname)", "refs/heads");
   return listed.split("\n").map((line) => ({ name: line.split(" ")[0]!, sha: line.split(" ")[1]! }));
 }
@@ -54,7 +54,7 @@ async function github(forge: Forge, call: Call): Promise<(Reply & { link?: strin
   return page(await Promise.all(shown), call);
 }
 
-async function has(forge: Forge, object: string): Promise<Reply | undefined> {
+export async function has(forge: Forge, object: string): Promise<Reply | undefined> {
   return forge.repository.git("cat-file", "-e", object).then(
     () => ({ status: 200, json: {} }),
     () => undefined,

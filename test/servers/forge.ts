@@ -1,4 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
+import { azureRoutes } from "./forge-azure.ts";
+import { bitbucketRoutes } from "./forge-bitbucket.ts";
+import { bitbucketServerRoutes } from "./forge-bitbucket-server.ts";
 import { browse } from "./forge-browse.ts";
 import { githubRoutes } from "./forge-github.ts";
 import { gitlabRoutes } from "./forge-gitlab.ts";
@@ -22,6 +25,8 @@ export interface Pull {
 export interface Forge {
   name: string;
   origin: string;
+  /** Of this server itself, in front of the repository. */
+  self: string;
   cloneUrl: string;
   repository: BareRepository;
   pulls: Pull[];
@@ -36,7 +41,7 @@ export interface Call {
   // biome-ignore lint/suspicious/noExplicitAny: bodies of two hosts' APIs
   body: any;
 }
-export type Reply = { status: number; json?: unknown };
+export type Reply = { status: number; json?: unknown; html?: string; link?: string };
 export type Routes = (forge: Forge, call: Call) => Promise<Reply | undefined>;
 
 export interface RunningForge {
@@ -52,22 +57,79 @@ export interface RunningForge {
   stop(): Promise<void>;
 }
 
+export type ForgeKind = "github" | "gitlab" | "bitbucket" | "bitbucketServer" | "azureDevOps";
+export const FORGE_USER = "robot";
+
+interface Kind {
+  routes: Routes;
+  /** Before the paths, in `apiUrl`. */
+  api: string;
+  header: "authorization" | "private-token";
+  /** Values of the header that are let in. */
+  signedIn(token: string): string[];
+  /** What is said to everybody else. */
+  refused: Reply;
+}
+const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+const KINDS: Record<ForgeKind, Kind> = {
+  github: {
+    routes: async (forge, call) => (await browse("github", forge, call)) ?? (await githubRoutes(forge, call)),
+    api: "",
+    header: "authorization",
+    signedIn: (token) => [`Bearer ${token}`],
+    refused: { status: 401, json: { message: "Bad credentials" } },
+  },
+  gitlab: {
+    routes: async (forge, call) => (await browse("gitlab", forge, call)) ?? (await gitlabRoutes(forge, call)),
+    api: "/api/v4",
+    header: "private-token",
+    signedIn: (token) => [token],
+    refused: { status: 401, json: { message: "401 Unauthorized" } },
+  },
+  bitbucket: {
+    routes: bitbucketRoutes,
+    api: "/2.0",
+    header: "authorization",
+    signedIn: (token) => [`Bearer ${token}`, basic(FORGE_USER, token)],
+    refused: { status: 401, json: { type: "error", error: { message: "Access denied. You must have write or admin access." } } },
+  },
+  bitbucketServer: {
+    routes: bitbucketServerRoutes,
+    api: "",
+    header: "authorization",
+    signedIn: (token) => [`Bearer ${token}`, basic(FORGE_USER, token)],
+    refused: {
+      status: 401,
+      json: { errors: [{ message: "Authentication failed.", exceptionName: "IncorrectPasswordAuthenticationException" }] },
+    },
+  },
+  azureDevOps: {
+    routes: azureRoutes,
+    api: "",
+    header: "authorization",
+    signedIn: (token) => [basic("", token)],
+    // A page for people, which it takes for an answer.
+    refused: { status: 203, html: "<html>Azure DevOps Services | Sign In</html>" },
+  },
+};
+
 /**
- * The REST API of GitHub or GitLab as far as pull requests need it, in front of a real Git repository. Both are other people's services and
+ * The REST API of a host as far as pull requests and lists need it, in front of a real Git repository. They are other people's services and
  * not to be had here: this speaks their documented protocol (paths, fields, statuses), and git itself makes the commits.
  */
-export async function startForge(kind: "github" | "gitlab", files: Record<string, string>): Promise<RunningForge> {
+export async function startForge(kind: ForgeKind, files: Record<string, string>): Promise<RunningForge> {
   const name = "team/release";
   const token = "forge-token-8f3a1c";
   const git = await startGit();
   const user = kind === "github" ? "x-access-token" : "oauth2";
   const repository = await git.createRepository(name, { users: { [user]: token }, files });
-  const routes: Routes = kind === "github" ? githubRoutes : gitlabRoutes;
+  const { routes, api, header, signedIn, refused } = KINDS[kind];
   const pulls: Pull[] = [];
   const calls: string[] = [];
   const forge: Forge = {
     name,
     origin: git.url,
+    self: "",
     cloneUrl: git.cloneUrl(name),
     repository,
     pulls,
@@ -86,22 +148,22 @@ export async function startForge(kind: "github" | "gitlab", files: Record<string
     void (async () => {
       const url = new URL(request.url ?? "/", "http://forge");
       calls.push(`${request.method} ${url.pathname}`);
-      const given = kind === "github" ? request.headers.authorization : request.headers["private-token"];
-      const allowed = given === (kind === "github" ? `Bearer ${token}` : token);
+      const allowed = signedIn(token).includes(String(request.headers[header]));
       const body = JSON.parse((await text(request)) || "null");
       const call = { method: request.method!, path: url.pathname, query: url.searchParams, body };
-      const reply = allowed
-        ? ((await browse(kind, forge, call)) ?? (await routes(forge, call)))
-        : { status: 401, json: { message: "Bad credentials" } };
-      const link = reply && "link" in reply && reply.link ? { link: reply.link as string } : {};
-      const { status, json } = reply ?? { status: 404, json: { message: "404 Not Found" } };
-      response.writeHead(status, { "content-type": "application/json", ...link }).end(json === undefined ? "" : JSON.stringify(json));
+      const { status, json, html, link } = (allowed ? await routes(forge, call) : refused) ?? {
+        status: 404,
+        json: { message: "404 Not Found" },
+      };
+      response.writeHead(status, { "content-type": html ? "text/html" : "application/json", ...(link ? { link } : {}) });
+      response.end(html ?? (json === undefined ? "" : JSON.stringify(json)));
     })().catch((error: Error) => response.writeHead(500).end(JSON.stringify({ message: error.message })));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
+  forge.self = `http://127.0.0.1:${port}`;
   return {
-    apiUrl: `http://127.0.0.1:${port}${kind === "gitlab" ? "/api/v4" : ""}`,
+    apiUrl: `${forge.self}${api}`,
     name,
     token,
     git,

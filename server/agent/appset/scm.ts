@@ -9,7 +9,10 @@ export interface Repository {
   organization: string;
   repository: string;
   id: string;
-  url: { ssh: string; https: string };
+  /** What the host calls it in its addresses, where that is not its name. */
+  slug?: string;
+  /** Where it is cloned from, by protocol. */
+  url: { ssh: string; https: string; "https-fips"?: string | undefined };
   defaultBranch: string;
   labels: string[];
 }
@@ -27,41 +30,57 @@ export interface Pull {
   author: string;
 }
 
-/** What a host of repositories is asked; each host has a file of its own. */
-export interface Host {
-  pulls(settings: Free, ask: Ask): Promise<Outcome<Pull[]>>;
+/** What a host of repositories is asked; each host has a file of its own. `api` is always among the settings. */
+export interface Browse {
   repositories(settings: Free, ask: Ask): Promise<Outcome<Repository[]>>;
   /** Branches of a repository: all, or the default one. None where it is empty. */
   branches(settings: Free, repository: Repository, all: boolean, ask: Ask): Promise<Outcome<Branch[]>>;
-  hasPath(settings: Free, repository: Repository, branch: string, path: string, ask: Ask): Promise<Outcome<boolean>>;
+  hasPath(settings: Free, repository: Repository, branch: Branch, path: string, ask: Ask): Promise<Outcome<boolean>>;
+}
+export interface Review {
+  pulls(settings: Free, ask: Ask): Promise<Outcome<Pull[]>>;
+}
+export type Host = Browse & Review;
+
+/** Who asks a host for what a set says. */
+export interface Asker {
+  world: World;
+  /** The project that the set's applications belong to, where one is named. */
+  project?: string;
 }
 
-/** How to ask a host: the token of its Secret, and whom to trust. The address must be one that may be asked. */
+/** A host, where it is unless the user says otherwise, and how one signs in there. */
+export interface Provider<H> {
+  host: H;
+  api: string | ((settings: Free, asker: Asker) => Promise<Outcome<string>>);
+  signIn(settings: Free, asker: Asker): Promise<Outcome<Pick<Ask, "headers" | "sign">>>;
+}
+
+/** How to ask a host: the settings with its address, how one signs in, and whom to trust. The address must be one that may be asked. */
 export async function access(
-  settings: Free,
-  fallback: string,
-  world: World,
-  header: (token: string) => Record<string, string>,
-): Promise<Outcome<Ask>> {
-  const api = String(settings.api || fallback);
+  given: Free,
+  { api, signIn }: Provider<unknown>,
+  asker: Asker,
+): Promise<Outcome<{ settings: Free; ask: Ask }>> {
+  const { world } = asker;
+  const at = given.api ? done(String(given.api)) : typeof api === "string" ? done(api) : await api(given, asker);
+  if (at.kind !== "done") return at;
   const { allowedProviders } = world;
   const plain = (url: string) => url.trim().replace(/(?<!\/)\/+$/, "");
-  if (allowedProviders && !allowedProviders.some((one) => plain(one) === plain(api))) {
-    return stop(APPSET.params, `scm provider not allowed: ${redactUrl(api)} is not among OUTPOST_SCM_PROVIDERS`);
+  if (allowedProviders && !allowedProviders.some((one) => plain(one) === plain(at.value))) {
+    return stop(APPSET.params, `scm provider not allowed: ${redactUrl(at.value)} is not among OUTPOST_SCM_PROVIDERS`);
   }
-  const ask: Ask = { insecure: settings.insecure === true };
-  if (settings.tokenRef) {
-    const token = await world.secret(String(settings.tokenRef.secretName), String(settings.tokenRef.key));
-    if (token.kind !== "done") return token;
-    ask.headers = header(token.value.reveal().trim());
-  }
-  if (settings.caRef) {
-    const trust = await world.configMap(String(settings.caRef.configMapName));
+  const settings = { ...given, api: at.value };
+  const signed = await signIn(settings, asker);
+  if (signed.kind !== "done") return signed;
+  const ask: Ask = { insecure: given.insecure === true, ...signed.value };
+  if (given.caRef) {
+    const trust = await world.configMap(String(given.caRef.configMapName));
     if (trust.kind !== "done") return trust;
-    ask.ca = trust.value[String(settings.caRef.key)];
-    if (!ask.ca) return stop(APPSET.params, `ConfigMap ${settings.caRef.configMapName} has no ${settings.caRef.key}`);
+    ask.ca = trust.value[String(given.caRef.key)];
+    if (!ask.ca) return stop(APPSET.params, `ConfigMap ${given.caRef.configMapName} has no ${given.caRef.key}`);
   }
-  return done(ask);
+  return done({ settings, ask });
 }
 
 /** Whether an expression of the user is found in a text. */

@@ -1,5 +1,5 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { HOSTS, OTHERS } from "../hosts/table.ts";
+import { PULLS } from "../hosts/table.ts";
 import { HTTP } from "../http.ts";
 import { addValues, type Params } from "../params.ts";
 import { access, found, type Pull, slug } from "../scm.ts";
@@ -23,26 +23,15 @@ export const pullRequest: Generate = async (settings, context) => {
   return done(asked.value.filter(fits).map((pull) => paramsOf(pull, settings.values, context)));
 };
 
-async function pulls(settings: Free, { world }: Context): Promise<Outcome<Pull[]>> {
-  const name = Object.keys(HOSTS).find((one) => settings[one]);
-  if (!name) return stop(APPSET.params, missing(settings, "pull requests"));
-  const { host, api, header } = HOSTS[name]!;
-  const own = settings[name] as Free;
-  if (own.appSecretName) return stop(APPSET.params, `pullRequest.${name}.appSecretName is not supported: give a token with tokenRef`);
-  const ask = await access(own, api, world, header);
-  if (ask.kind !== "done") return ask;
-  const asked = await host.pulls(own, ask.value);
+async function pulls(settings: Free, { world, project }: Context): Promise<Outcome<Pull[]>> {
+  const name = Object.keys(PULLS).find((one) => settings[one]);
+  if (!name) return stop(APPSET.params, `no pull request provider configured: one of ${Object.keys(PULLS).join(", ")} is needed`);
+  const provider = PULLS[name]!;
+  const asking = await access(settings[name], provider, { world, ...(project ? { project } : {}) });
+  if (asking.kind !== "done") return asking;
+  const asked = await provider.host.pulls(asking.value.settings, asking.value.ask);
   const gone = asked.kind !== "done" && asked.reason === HTTP.notFound && settings.continueOnRepoNotFoundError === true;
   return gone ? done([]) : asked;
-}
-
-/** Why none of the hosts can be asked. */
-export function missing(settings: Free, what: string): string {
-  const other = OTHERS.find((one) => settings[one]);
-  const known = Object.keys(HOSTS).join(", ");
-  return other
-    ? `${what} of ${other} are not supported; supported are ${known}`
-    : `no SCM provider implementation configured: one of ${known} is needed`;
 }
 
 function paramsOf(pull: Pull, values: Record<string, string> | undefined, { how }: Context): Params {

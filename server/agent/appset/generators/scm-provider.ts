@@ -1,62 +1,78 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { HOSTS } from "../hosts/table.ts";
+import { SCM } from "../hosts/table.ts";
 import type { Ask } from "../http.ts";
 import { addValues, type Params } from "../params.ts";
-import { access, type Branch, found, type Host, type Repository } from "../scm.ts";
+import { access, type Branch, type Browse, found, type Repository } from "../scm.ts";
 import { normalize } from "../template/names.ts";
 import { APPSET, type Free } from "../types.ts";
 import { type Generate, MAX_PARAMS } from "./context.ts";
-import { missing } from "./pull-request.ts";
 
 interface Filter {
-  repositoryMatch?: string;
-  pathsExist?: string[];
-  pathsDoNotExist?: string[];
-  labelMatch?: string;
-  branchMatch?: string;
+  repositoryMatch?: string | null;
+  pathsExist?: string[] | null;
+  pathsDoNotExist?: string[] | null;
+  labelMatch?: string | null;
+  branchMatch?: string | null;
 }
 
 /** `scmProvider`: the repositories of an organisation, or their branches. */
-export const scmProvider: Generate = async (settings, { world, how }) => {
-  const name = Object.keys(HOSTS).find((one) => settings[one]);
-  if (!name) return stop(APPSET.params, missing(settings, "repositories"));
-  const { host, api, header } = HOSTS[name]!;
-  const own = settings[name] as Free;
-  if (own.appSecretName) return stop(APPSET.params, `scmProvider.${name}.appSecretName is not supported: give a token with tokenRef`);
-  const ask = await access(own, api, world, header);
-  if (ask.kind !== "done") return ask;
-  const repositories = await host.repositories(own, ask.value);
+export const scmProvider: Generate = async (given, { world, how, project }) => {
+  const name = Object.keys(SCM).find((one) => given[one]);
+  if (!name) return stop(APPSET.params, `no SCM provider implementation configured: one of ${Object.keys(SCM).join(", ")} is needed`);
+  const { host } = SCM[name]!;
+  const asking = await access(given[name], SCM[name]!, { world, ...(project ? { project } : {}) });
+  if (asking.kind !== "done") return asking;
+  const { settings, ask } = asking.value;
+  const repositories = await host.repositories(settings, ask);
   if (repositories.kind !== "done") return repositories;
 
-  const filters = (settings.filters ?? []) as Filter[];
+  const filters = kindsOf((given.filters ?? []) as Filter[]);
   const params: Params[] = [];
   for (const repository of repositories.value) {
     if (!couldFit(filters, repository)) continue;
-    const branches = await host.branches(own, repository, own.allBranches === true, ask.value);
+    const url = repository.url[(given.cloneProtocol || "ssh") as keyof Repository["url"]];
+    if (url === undefined) return stop(APPSET.params, `unknown clone protocol for ${name}: ${given.cloneProtocol}`);
+    const branches = await host.branches(settings, repository, settings.allBranches === true, ask);
     if (branches.kind !== "done") return branches;
     for (const branch of branches.value) {
-      const fits = await fitsOne(filters, { host, own, ask: ask.value, repository, branch });
+      const fits = await fitsOne(filters.ofBranches, { host, settings, ask, repository, branch });
       if (fits.kind !== "done") return fits;
       if (!fits.value) continue;
       if (params.length >= MAX_PARAMS) return stop(APPSET.params, `more than ${MAX_PARAMS} branches fit`);
-      const made = paramsOf(repository, branch, settings.cloneProtocol);
-      addValues(settings.values, made, how);
+      const made = paramsOf(repository, branch, url);
+      addValues(given.values, made, how);
       params.push(made);
     }
   }
   return done(params);
 };
 
-const ofRepository = (filter: Filter, { repository, labels }: Repository) =>
-  found(filter.repositoryMatch, repository) && (!filter.labelMatch || labels.some((label) => found(filter.labelMatch, label)));
+const isSet = <T>(value: T | undefined | null): value is T => value !== undefined && value !== null;
+
+interface Filters {
+  ofRepositories: Filter[];
+  ofBranches: Filter[];
+}
+
+/** As in Argo CD: a repository must fit one of the filters that speak of repositories alone, and a branch one of those that speak of branches too. */
+function kindsOf(filters: Filter[]): Filters {
+  const ofBranch = (one: Filter) => isSet(one.branchMatch) || isSet(one.pathsExist) || isSet(one.pathsDoNotExist);
+  return {
+    ofRepositories: filters.filter((one) => !ofBranch(one) && (isSet(one.repositoryMatch) || isSet(one.labelMatch))),
+    ofBranches: filters.filter(ofBranch),
+  };
+}
+
+const ofRepository = ({ repositoryMatch, labelMatch }: Filter, { repository, labels }: Repository) =>
+  found(repositoryMatch, repository) && (!isSet(labelMatch) || labels.some((label) => found(labelMatch, label)));
 
 /** Whether its branches need to be asked for at all. */
-const couldFit = (filters: Filter[], repository: Repository) =>
-  filters.length === 0 || filters.some((one) => ofRepository(one, repository));
+const couldFit = ({ ofRepositories, ofBranches }: Filters, repository: Repository) =>
+  [ofRepositories, ofBranches].every((some) => some.length === 0 || some.some((one) => ofRepository(one, repository)));
 
 interface Candidate {
-  host: Host;
-  own: Free;
+  host: Browse;
+  settings: Free;
   ask: Ask;
   repository: Repository;
   branch: Branch;
@@ -73,15 +89,15 @@ async function fitsOne(filters: Filter[], candidate: Candidate): Promise<Outcome
 }
 
 async function pathsFit(
-  { pathsExist = [], pathsDoNotExist = [] }: Filter,
-  { host, own, ask, repository, branch }: Candidate,
+  { pathsExist, pathsDoNotExist }: Filter,
+  { host, settings, ask, repository, branch }: Candidate,
 ): Promise<Outcome<boolean>> {
   for (const [paths, wanted] of [
     [pathsExist, true],
     [pathsDoNotExist, false],
   ] as const) {
-    for (const path of paths) {
-      const has = await host.hasPath(own, repository, branch.name, path, ask);
+    for (const path of paths ?? []) {
+      const has = await host.hasPath(settings, repository, branch, path, ask);
       if (has.kind !== "done") return has;
       if (has.value !== wanted) return done(false);
     }
@@ -89,12 +105,12 @@ async function pathsFit(
   return done(true);
 }
 
-function paramsOf({ organization, repository, id, url, labels }: Repository, { name, sha }: Branch, protocol: string | undefined): Params {
+function paramsOf({ organization, repository, id, labels }: Repository, { name, sha }: Branch, url: string): Params {
   return new Map([
     ["organization", organization],
     ["repository", repository],
     ["repository_id", id],
-    ["url", protocol === "https" ? url.https : url.ssh],
+    ["url", url],
     ["branch", name],
     ["branchNormalized", normalize(name)],
     ["sha", sha],

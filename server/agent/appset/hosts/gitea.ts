@@ -56,7 +56,7 @@ export const gitea: Host = {
     return branch.reason === HTTP.notFound ? done([]) : branch;
   },
 
-  hasPath: (settings, repository, branch, path, ask) =>
+  hasPath: (settings, repository, { name: branch }, path, ask) =>
     exists(`${repo(settings, repository)}/contents/${named(...path.split("/").filter(Boolean))}?ref=${encodeURIComponent(branch)}`, ask),
 };
 

@@ -67,7 +67,7 @@ export const gitlab: Host = {
     return branch.reason === HTTP.notFound ? done([]) : branch;
   },
 
-  async hasPath(settings, { id }, branch, path, ask) {
+  async hasPath(settings, { id }, { name: branch }, path, ask) {
     const parts = path.split("/").filter(Boolean);
     const query = new URLSearchParams({ path: parts.slice(0, -1).join("/"), ref: branch, per_page: "100" });
     const listed = await askAll<Free>(`${project(settings, id)}/repository/tree?${query}`, ask);

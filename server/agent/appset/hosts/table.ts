@@ -1,14 +1,28 @@
-import type { Host } from "../scm.ts";
+import type { Browse, Provider, Review } from "../scm.ts";
+import { AZURE_DEVOPS_API, azureDevOps } from "./azure-devops.ts";
+import { BITBUCKET_API, bitbucket } from "./bitbucket.ts";
+import { bitbucketServer } from "./bitbucket-server.ts";
 import { gitea } from "./gitea.ts";
 import { GITHUB_API, github } from "./github.ts";
 import { GITLAB_API, gitlab } from "./gitlab.ts";
+import { bearer, byBitbucket, byToken, patOf } from "./sign-in.ts";
 
-/** Hosts that can be asked, by the name of their field; `api` is where it is unless the user says otherwise. */
-export const HOSTS: Record<string, { host: Host; api: string; header(token: string): Record<string, string> }> = {
-  github: { host: github, api: GITHUB_API, header: (token) => ({ authorization: `Bearer ${token}` }) },
-  gitlab: { host: gitlab, api: GITLAB_API, header: (token) => ({ "private-token": token }) },
-  gitea: { host: gitea, api: "", header: (token) => ({ authorization: `token ${token}` }) },
+const SHARED = {
+  github: { host: github, api: GITHUB_API, signIn: byToken("tokenRef", bearer) },
+  gitlab: { host: gitlab, api: GITLAB_API, signIn: byToken("tokenRef", (token) => ({ "private-token": token })) },
+  gitea: { host: gitea, api: "", signIn: byToken("tokenRef", (token) => ({ authorization: `token ${token}` })) },
+  bitbucket: { host: bitbucket, api: BITBUCKET_API, signIn: byBitbucket },
+  bitbucketServer: { host: bitbucketServer, api: "", signIn: byBitbucket },
 };
 
-/** Hosts that the ecosystem knows and this program does not. */
-export const OTHERS = ["bitbucket", "bitbucketServer", "azureDevOps", "azuredevops", "awsCodeCommit"];
+/** Hosts whose repositories can be listed, by the name of their field. */
+export const SCM: Record<string, Provider<Browse>> = {
+  ...SHARED,
+  azureDevOps: { host: azureDevOps, api: AZURE_DEVOPS_API, signIn: byToken("accessTokenRef", patOf) },
+};
+
+/** Hosts whose pull requests can be listed. */
+export const PULLS: Record<string, Provider<Review>> = {
+  ...SHARED,
+  azuredevops: { host: azureDevOps, api: AZURE_DEVOPS_API, signIn: byToken("tokenRef", patOf) },
+};

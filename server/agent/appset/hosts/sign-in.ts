@@ -1,0 +1,37 @@
+import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import type { Asker, Provider } from "../scm.ts";
+import { APPSET, type Free } from "../types.ts";
+
+type SignIn = Provider<unknown>["signIn"];
+
+/** What a Secret holds that a setting names. */
+async function secretOf(ref: Free, { world }: Asker): Promise<Outcome<string>> {
+  const secret = await world.secret(String(ref.secretName), String(ref.key));
+  return secret.kind === "done" ? done(secret.value.reveal().trim()) : secret;
+}
+
+const basic = (user: string, password: string) => ({ authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` });
+
+/** A token in a header of the host's own; without a Secret one asks as anybody. */
+export const byToken =
+  (field: "tokenRef" | "accessTokenRef", header: (token: string) => Record<string, string>): SignIn =>
+  async (settings, asker) => {
+    if (settings.useWorkloadIdentity === true)
+      return stop(APPSET.params, `useWorkloadIdentity is not supported for a host of repositories: give a token with ${field}`);
+    if (!settings[field]) return done({});
+    const token = await secretOf(settings[field], asker);
+    return token.kind === "done" ? done({ headers: header(token.value) }) : token;
+  };
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+/** A personal access token of Azure DevOps is a password without a name. */
+export const patOf = (token: string) => basic("", token);
+
+/** `bearerToken`, `basicAuth`, or for a list of Bitbucket Cloud's repositories `user` and `appPasswordRef`. */
+export const byBitbucket: SignIn = async ({ bearerToken, basicAuth, user, appPasswordRef }, asker) => {
+  const ref = bearerToken?.tokenRef ?? basicAuth?.passwordRef ?? appPasswordRef;
+  if (!ref) return done({});
+  const secret = await secretOf(ref, asker);
+  if (secret.kind !== "done") return secret;
+  return done({ headers: bearerToken?.tokenRef ? bearer(secret.value) : basic(String(basicAuth?.username ?? user ?? ""), secret.value) });
+};
