@@ -40,7 +40,9 @@ afterAll(async () => {
   await w?.stop();
 }, 30_000);
 
-const hook = (name: string, phase: string, rev: string) => configMap(name, { rev }, `, annotations: {argocd.argoproj.io/hook: ${phase}}`);
+const HOOKS = ["pre", "post", "once"];
+const hook = (name: string, phase: string, rev: string, more = "") =>
+  configMap(name, { rev }, `, annotations: {argocd.argoproj.io/hook: ${phase}${more}}`);
 const wave = (name: string, n: number, data: Record<string, string>) =>
   configMap(name, data, `, annotations: {argocd.argoproj.io/sync-wave: "${n}"}`);
 const files = (rev: number): Record<string, string | null> => ({
@@ -48,6 +50,7 @@ const files = (rev: number): Record<string, string | null> => ({
   "a.yaml": wave("a", 0, { rev: `${rev}` }),
   "b.yaml": wave("b", 1, { rev: `${rev}` }),
   "post.yaml": hook("post", "PostSync", `${rev}`),
+  "once.yaml": hook("once", "Sync", `${rev}`, ", argocd.argoproj.io/hook-delete-policy: HookSucceeded"),
   [`extra-${rev}.yaml`]: wave(`extra-${rev}`, 1, {}),
   [`extra-${rev - 1}.yaml`]: null,
 });
@@ -93,14 +96,18 @@ async function round(rev: number, at: number, mode: (typeof MODES)[number], manu
   await successor();
   await until(`the sync of ${rev} after a death at write ${at}, ${mode}`, there, 60_000);
   const said = `death ${mode} write ${at}${manual ? ", asked for" : ""}`;
-  await until(`the hooks of ${rev}`, () => ["pre", "post"].every((name) => made.some(({ metadata }) => metadata.name === name)), 30_000);
+  await until(`the hooks of ${rev}`, () => HOOKS.every((name) => made.some(({ metadata }) => metadata.name === name)), 30_000);
   const hooks = (name: string) => new Set(made.filter(({ metadata }) => metadata.name === name).map(({ metadata }) => metadata.uid)).size;
-  expect([said, hooks("pre"), hooks("post")]).toEqual([said, 1, 1]);
+  expect([said, ...HOOKS.map(hooks)]).toEqual([said, 1, 1, 1]);
+  // One that is held for its end is let go of once that is written, and one that is to go goes.
+  const isHeld = async (name: string) => (await w.object(CONFIG_MAP, "steps", name))?.metadata.finalizers !== undefined;
+  await until(`no hook of ${rev} is held`, async () => !(await Promise.all(HOOKS.map(isHeld))).includes(true), 30_000);
+  expect([said, await w.object(CONFIG_MAP, "steps", "once")]).toEqual([said, undefined]);
   expect([said, await uids()]).toEqual([said, before]);
   expect([said, await w.object(CONFIG_MAP, "steps", `extra-${rev - 1}`)]).toEqual([said, undefined]);
   expect([said, (await w.object(CONFIG_MAP, "steps", "b"))?.data]).toEqual([said, { rev: `${rev}` }]);
   if (process.env.DEBUG) console.log(said, made.map(({ metadata }) => metadata.name).join(), deleted.join());
-  const others = deleted.filter((name) => !["pre", "post", `extra-${rev - 1}`].includes(name));
+  const others = deleted.filter((name) => ![...HOOKS, `extra-${rev - 1}`].includes(name));
   expect([said, others]).toEqual([said, []]);
   return died;
 }

@@ -11,6 +11,7 @@ import { dependenciesOf, isNamed, standing } from "./dependencies.ts";
 import type { Deps, Log } from "./deps.ts";
 import { Destinations } from "./destination.ts";
 import { type Hint, Hints } from "./hints.ts";
+import { releaseHooks } from "./hooks.ts";
 import { demandsOf } from "./integrity.ts";
 import type { LookupDoor } from "./lookup.ts";
 import { Metrics } from "./metrics.ts";
@@ -278,6 +279,8 @@ export class Controller {
     const app = this.deps.store.get(name);
     this.deps.store.gone(name);
     this.deps.memory.delete(name);
+    // Nobody waits for its hooks any more.
+    if (app && this.#shard.owns(app)) for (const one of this.deps.destinations.open) void releaseHooks(one, name, undefined);
     this.#labels.delete(appLabel(name));
     this.#queue.forget(name);
     this.#polls.gone(name);

@@ -7,9 +7,11 @@ import { confirmed } from "./confirm.ts";
 import type { Deps, Memory, Next } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { cleanPartings, isParting, lastTargets, runPartings } from "./farewell.ts";
+import { releaseHooks } from "./hooks.ts";
 import type { Target } from "./normalise.ts";
 import { watchKinds } from "./observe.ts";
 import { syncOption, waveOf } from "./order.ts";
+import { isOpen } from "./policy.ts";
 import { belongs, place, placeOfDeletion } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { appLabel } from "./tracking.ts";
@@ -59,7 +61,7 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
   if (permitted.kind !== "done") return fail(report, permitted);
   const targets = partings ? await lastTargets(deps, app, memory, destination.value) : undefined;
   if (targets && targets.kind !== "done") return fail(report, targets);
-  const known = targets?.value ?? memory.wanted?.normalised.targets ?? [];
+  const known = targets?.value ?? (await lastKnown(deps, app, memory, destination.value));
 
   // What is not seen is not known to be gone.
   const unseen = await watchKinds(destination.value, app, known);
@@ -69,6 +71,9 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
     await report.end();
     return { afterMs: FAILED_MS };
   }
+  // The operation that waited for them is over, whatever it was: nothing is to hold them, nor what they are in.
+  const released = await releaseHooks(destination.value, instanceOf(app, deps.namespace), undefined);
+  if (released.kind !== "done") return fail(report, released);
   for (const step of STEPS) {
     if (!has(step.finalizers)) continue;
     const next = await step.run({ app, memory, report, destination: destination.value, targets: known });
@@ -84,6 +89,13 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
     app = left;
   }
   return undefined;
+}
+
+/** An operation that was cut short may have made hooks of which no status tells: of what kinds they are, Git knows. */
+async function lastKnown(deps: Deps, app: Application, memory: Memory, destination: Destination): Promise<readonly Target[]> {
+  if (memory.wanted || !isOpen(app.status?.operationState)) return memory.wanted?.normalised.targets ?? [];
+  const targets = await lastTargets(deps, app, memory, destination);
+  return targets.kind === "done" ? targets.value : [];
 }
 
 async function fail(report: Report, { reason, message }: { reason: string; message: string }, afterMs = FAILED_MS): Promise<Next> {

@@ -40,8 +40,9 @@ export async function watchKinds(destination: Destination, app: Application, tar
     // Its scope is unknown, so even its name is: taking it for absent would prune it.
     else if (problem && problem.kind !== "stop") failures.set(kindId(object), problem);
   }
-  // What was applied by an earlier revision must be seen to be pruned.
-  for (const { group = "", version, kind } of app.status?.resources ?? []) {
+  // What was applied by an earlier revision must be seen to be pruned, and a hook to be let go of.
+  const hooks = app.status?.operationState?.syncResult?.resources?.filter(({ hookType }) => hookType) ?? [];
+  for (const { group = "", version, kind } of [...(app.status?.resources ?? []), ...hooks]) {
     if (wanted.has(`${group}/${kind}`)) continue;
     const found = await destination.client.discovery.find(group, version, kind);
     if (found.kind === "done") wanted.set(`${group}/${kind}`, found.value);

@@ -10,6 +10,7 @@ import { type Deps, type Memory, type Next, newMemory, type Wanted } from "./dep
 import type { Destination } from "./destination.ts";
 import { finalizersFor } from "./farewell.ts";
 import { finalize } from "./finalize.ts";
+import { releaseHooks } from "./hooks.ts";
 import { demandsOf } from "./integrity.ts";
 import type { Target } from "./normalise.ts";
 import { isBlind, type Observed, observe, watchKinds } from "./observe.ts";
@@ -31,6 +32,8 @@ const FORGOTTEN_MS = 300_000;
 // While Git cannot be asked, the last answer stands this long.
 const GRACE_MS = 180_000;
 const UNSEEN_MS = 30_000;
+// A hook that could not be let go of.
+const HELD_MS = 2_000;
 // An operation that waits for what is wrong, see `withoutTargets`.
 const WAITING_MS = 3_000;
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
@@ -68,6 +71,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   const wanted = await ask(deps, app, destination.value, memory, freshness, report);
   if (wanted.kind !== "done") {
     const next = await unknown(deps, report, app, "ComparisonError", wanted, now(), true);
+    await releaseHooks(destination.value, name, deps.store.get(name)?.status?.operationState);
     return next ?? untilRefresh(deps, app, memory);
   }
   const { normalised, revisions, sourceTypes } = wanted.value;
@@ -173,6 +177,9 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   });
   const written = await report.end({ refreshed: freshness !== "cached" });
   if (written.kind !== "done") return untilWritten(deps, name, written);
+  // What became of a hook is written down: now it may go.
+  const released = await releaseHooks(destination.value, name, deps.store.get(name)?.status?.operationState);
+  if (released.kind !== "done") next = { afterMs: HELD_MS };
   // What was asked for while this one ran begins now: nobody else says so again.
   if (state && !isOpen(state) && deps.store.get(name)?.operation) next = { afterMs: 1 };
   // A watch tells when its kind can be seen again; a group whose server does not answer has none.

@@ -1,6 +1,5 @@
 import type { Failure, Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
-import type { HealthStatus } from "../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "./application.ts";
@@ -8,6 +7,7 @@ import { applyTarget, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
 import type { Verdicts } from "./compare.ts";
 import { confirmed } from "./confirm.ts";
 import type { Destination } from "./destination.ts";
+import { hookObject, hookPhase, isDoomed, isOf, release } from "./hooks.ts";
 import type { Target } from "./normalise.ts";
 import { syncOption } from "./order.ts";
 import { inParallel } from "./parallel.ts";
@@ -55,7 +55,7 @@ export async function advance(input: SyncInput): Promise<OperationState> {
 
   const main = groupTasks(run.tasks.filter((task) => task.phase !== "SyncFail"));
   for (const [index, group] of main.entries()) {
-    await run.group(group);
+    if (!run.failed(group)) await run.group(group);
     if (run.failed(group)) return run.fail();
     const waiting = await run.waiting(group, index < main.length - 1);
     if (run.failed(group)) return run.fail();
@@ -206,9 +206,11 @@ class Run {
       const live = this.#live(task);
       if (task.hook) {
         if (result.hookPhase !== "Running") continue;
-        result.hookPhase = hookPhase(live && (judge.of(live)?.status ?? "Healthy"));
-        if (result.hookPhase === "Running") open.push(task);
-        else result.message = (live && judge.of(live)?.message) ?? result.message;
+        const { phase, message } = hookPhase(live, judge);
+        const doomed = phase === "Running" && (await isDoomed(this.#input.destination, live!));
+        if (doomed) Object.assign(result, { hookPhase: "Failed", message: "its namespace is being deleted" });
+        else if (phase === "Running") open.push(task);
+        else Object.assign(result, { hookPhase: phase, message: message ?? (live ? result.message : missing(task)) });
       } else if (more && task.prune) {
         if (live && result.status === "Pruned") open.push(task);
       } else if (more && result.status === "Synced") {
@@ -217,7 +219,7 @@ class Run {
           Object.assign(result, {
             status: "SyncFailed",
             reason: "Vanished",
-            message: `${describe(task.object)} is missing, it might have been deleted`,
+            message: missing(task),
           });
         else if (health?.status === "Degraded")
           Object.assign(result, { status: "SyncFailed", reason: "Degraded", message: health.message ?? "the resource is degraded" });
@@ -231,10 +233,14 @@ class Run {
     return first.hook ? `waiting for completion of hook ${name}${rest}` : `waiting for healthy state of ${name}${rest}`;
   }
 
+  /** Nothing more is begun but the hooks for this; what hooks run already come to their end. */
   async fail(): Promise<OperationState> {
     const hooks = this.tasks.filter((task) => task.phase === "SyncFail");
     await this.group(hooks);
-    const waiting = await this.waiting(hooks, false);
+    const running = this.tasks.filter(
+      (task) => task.hook && task.phase !== "SyncFail" && this.#results.get(task.id)?.hookPhase === "Running",
+    );
+    const waiting = await this.waiting([...running, ...hooks], false);
     if (waiting) return this.running(waiting);
     await this.cleanHooks(false);
     const reasons = [...this.#results.values()].filter((r) => r.status === "SyncFailed" || r.hookPhase === "Failed").map((r) => r.message);
@@ -242,25 +248,36 @@ class Run {
     return this.finish("Failed", `one or more synchronization tasks completed unsuccessfully${why ? `, reason: ${why}` : ""}`);
   }
 
-  /** Deletes the hooks whose policy says so now that the operation ends. */
+  /** Deletes the hooks whose policy says so now that the operation ends: they go when that is written down. */
   async cleanHooks(succeeded: boolean): Promise<void> {
     const policy = succeeded ? "HookSucceeded" : "HookFailed";
     await inParallel(
       this.tasks.filter((task) => task.hook && task.target?.hook?.deletePolicies.includes(policy)),
       async (task) => {
         const live = this.#live(task);
-        if (live) await this.#delete(task, live);
+        if (live && !live.metadata.deletionTimestamp) await this.#delete(task, live);
       },
     );
   }
 
-  /** A hook that runs would do so for nobody: it ends with its operation. */
+  /** A hook that runs would do so for nobody: it ends with its operation. One that has ended meanwhile is told as it is. */
   async terminate(): Promise<OperationState> {
-    const running = this.tasks.filter((task) => task.hook && this.#results.get(task.id)?.hookPhase === "Running");
-    await inParallel(running, async (task) => {
+    const { state, destination } = this.#input;
+    const { judge } = destination.settings;
+    const begun = this.tasks.filter((task) => {
+      const live = task.hook && this.#live(task);
+      return (
+        task.hook && (this.#results.get(task.id)?.hookPhase === "Running" || (live && isOf(live, state) && !this.#results.has(task.id)))
+      );
+    });
+    await judge.prepare([begun.map((task) => this.#live(task))]);
+    await inParallel(begun, async (task) => {
       const live = this.#live(task);
-      if (live && !live.metadata.deletionTimestamp) await this.#delete(task, live);
-      Object.assign(this.#results.get(task.id)!, { hookPhase: "Failed", message: "terminated" });
+      const { phase, message } = hookPhase(live, judge);
+      const goes = phase === "Running" || task.target?.hook?.deletePolicies.includes("HookFailed");
+      if (live && goes && !live.metadata.deletionTimestamp) await this.#delete(task, live);
+      const ended = live && phase !== "Running" ? { hookPhase: phase, message: message ?? "ended" } : undefined;
+      this.#record(task, ended ?? { hookPhase: "Failed", message: "terminated" });
     });
     return this.finish("Failed", "Operation terminated");
   }
@@ -315,27 +332,19 @@ class Run {
     else this.#record(task, { status: "SyncFailed", reason: deleted.reason, message: deleted.message });
   }
 
-  /** A hook of an earlier run goes first; the new one is made in the step after it is gone. */
+  /** A hook of an earlier run goes first; the new one is made in the step after it is gone. One that this run has made is not made again. */
   async #hook(task: Task): Promise<void> {
     const { destination, app, verdicts, state } = this.#input;
     const live = this.#live(task);
-    if (
-      live &&
-      task.target!.hook!.deletePolicies.includes("BeforeHookCreation") &&
-      live.metadata.annotations?.[STARTED] !== state.startedAt
-    ) {
-      if (!live.metadata.deletionTimestamp) await this.#delete(task, live);
+    if (live && isOf(live, state)) return this.#record(task, { hookPhase: "Running", message: `${shortName(task.object)} created` });
+    if (live && (live.metadata.deletionTimestamp || task.target!.hook!.deletePolicies.includes("BeforeHookCreation"))) {
+      await release(destination, live, this.#label);
+      if (this.#live(task) && !live.metadata.deletionTimestamp) await this.#delete(task, live);
       if (this.#live(task)) return;
     }
-    const object = structuredClone(task.object);
-    object.metadata.annotations = { ...object.metadata.annotations, [STARTED]: state.startedAt };
-    const sent = await applyTarget(
-      destination,
-      { ...task.target!, object, digest: `${task.target!.digest}@${state.startedAt}` },
-      app,
-      verdicts,
-      [],
-    );
+    const { target } = task;
+    const made = { ...target!, object: hookObject(task.object, state), digest: `${target!.digest}@${state.startedAt}` };
+    const sent = await applyTarget(destination, made, app, verdicts, []);
     if (sent.kind === "done") this.#record(task, { hookPhase: "Running", message: `${shortName(task.object)} ${sent.value}` });
     else this.#record(task, { status: "SyncFailed", hookPhase: "Failed", reason: sent.reason, message: sent.message });
   }
@@ -383,13 +392,6 @@ class Run {
   }
 }
 
-// Which run of the operation made a hook, so that a restart of this program does not run it twice.
-const STARTED = "outpost.dev/hook-started-at";
+const missing = ({ object }: Task): string => `${describe(object)} is missing, it might have been deleted`;
 
 const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;
-
-/** What the health of a hook means; one that is gone has none. */
-function hookPhase(status: HealthStatus | undefined): OperationPhase {
-  if (status === "Healthy") return "Succeeded";
-  return status === "Progressing" || status === "Suspended" ? "Running" : "Failed";
-}

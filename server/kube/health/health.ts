@@ -4,7 +4,8 @@ import { HEALTH_ORDER, type Health, type HealthCheck, type HealthStatus, health 
 
 export type { Health, HealthStatus } from "./types.ts";
 
-const HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer";
+/** Holds a hook until its end has been seen. */
+export const HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer";
 
 /** What is being deleted is on its way, whatever it says of itself. */
 export function leaving({ metadata }: KubeObject): Health | undefined {
