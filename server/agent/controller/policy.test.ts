@@ -43,6 +43,10 @@ const cases: [string, { given: Situation; want: object }][] = [
       want: { do: "refuse", condition: { type: "SyncError", message: "Failed last sync attempt to r1: because" } },
     },
   ],
+  [
+    "the same revision was tried only",
+    { given: situation(all, {}, state("Failed", 1_000, { operation: { sync: { dryRun: true } } })), want: { do: "sync", attempts: 0 } },
+  ],
   ["another revision failed", { given: situation(all, { revisions: ["r2"] }, state("Failed", 1_000)), want: { do: "sync", attempts: 0 } }],
   ["drift without self-heal", { given: situation({ prune: true }, {}, state("Succeeded", 1_000)), want: { do: "nothing" } }],
   [

@@ -57,6 +57,7 @@ export function decide(s: Situation): Decision {
   const revision = s.revisions.join(", ");
   const attempted =
     last?.syncResult !== undefined &&
+    !last.operation.sync?.dryRun &&
     isDeepStrictEqual(revisionsOf(last.syncResult), s.revisions) &&
     isDeepStrictEqual(deployedSources(last.syncResult), sourcesOf(app)) &&
     !wasLeft(last, changed);

@@ -134,21 +134,18 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
       state = { ...state, phase: targets.kind === "stop" ? "Failed" : "Error", message: targets.message, finishedAt: now() };
     } else {
       const prune = state.operation.sync?.prune === true;
-      const dry = state.operation.sync?.dryRun === true;
-      const noted = dry ? undefined : await note(deps, app, state, targets.value, report);
+      const noted = state.operation.sync?.dryRun ? undefined : await note(deps, app, state, targets.value, report);
       if (noted) return noted;
-      if (dry) state = { ...state, phase: "Succeeded", message: "successfully compared (dry run)", finishedAt: now() };
-      else
-        state = await advance({
-          app,
-          state,
-          targets: targets.value,
-          destination: destination.value,
-          verdicts: memory.verdicts,
-          prune,
-          unseen,
-          now,
-        });
+      state = await advance({
+        app,
+        state,
+        targets: targets.value,
+        destination: destination.value,
+        verdicts: memory.verdicts,
+        prune,
+        unseen,
+        now,
+      });
     }
     const again = retry(state, deps.now());
     if (again) next = { afterMs: again.afterMs };

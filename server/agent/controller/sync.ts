@@ -12,8 +12,10 @@ import type { Target } from "./normalise.ts";
 import { syncOption } from "./order.ts";
 import { inParallel } from "./parallel.ts";
 import { KIND_UNSEEN } from "./policy.ts";
-import { belongs, unmanaged } from "./projects.ts";
-import { broughtKinds, groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
+import { preflight } from "./preflight.ts";
+import { belongs } from "./projects.ts";
+import { rehearse } from "./rehearse.ts";
+import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
 import { appLabel, markOf, ownerOf } from "./tracking.ts";
 import { missingKind, shortName } from "./words.ts";
 
@@ -44,6 +46,7 @@ export async function advance(input: SyncInput): Promise<OperationState> {
 
   const invalid = run.validate();
   if (invalid) return run.finish("Failed", invalid);
+  if (state.operation.sync?.dryRun) return run.rehearse();
   const asking = run.unconfirmed();
   if (asking) return run.running(asking);
   const creates = syncOption("CreateNamespace", undefined, optionsOf(app, state.operation)) === "true";
@@ -106,46 +109,31 @@ class Run {
   /** What is known to be wrong before anything is sent: then nothing is. */
   validate(): string | undefined {
     const { targets, app, destination } = this.#input;
-    const brought = broughtKinds(targets);
-    const bad: Task[] = [];
-    for (const task of this.tasks) {
-      const { target } = task;
-      if (target && !task.object.metadata.name) {
-        this.#record(task, {
-          status: "SyncFailed",
-          reason: "NameMissing",
-          message: `${task.object.kind} has only generateName, which is for hooks alone`,
-        });
-        bad.push(task);
-      }
-      const outside = target && unmanaged(destination, task.object, target.resource);
-      if (outside) {
-        this.#record(task, { status: "SyncFailed", reason: "NamespaceNotManaged", message: outside });
-        bad.push(task);
-      }
-      const refused = target && destination.refuse?.(task.object, target.resource);
-      if (refused) {
-        this.#record(task, { status: "SyncFailed", reason: "NotPermitted", message: refused });
-        bad.push(task);
-        continue;
-      }
-      if (!target?.problem) continue;
-      const { group, kind } = gvkOf(task.object);
-      if (this.#input.unseen.has(`${group}/${kind}`)) continue;
-      if (brought.has(`${group}/${kind}`) || syncOption("SkipDryRunOnMissingResource", task.object, this.#options) === "true") continue;
-      this.#record(task, {
-        status: "SyncFailed",
-        reason: target.problem.reason,
-        message: missingKind(task.object, target.problem.message),
-      });
-      bad.push(task);
-    }
-    if (bad.length) return `one or more synchronization tasks are not valid: ${this.#results.get(bad[0]!.id)!.message}`;
-    if (this.#options.includes("FailOnSharedResource=true")) {
-      const shared = targets.find((target) => otherOwner(destination, target, app));
-      if (shared) return `Shared resource found: ${describe(shared.object)} is part of application ${otherOwner(destination, shared, app)}`;
-    }
-    return undefined;
+    const wrong = preflight(this.#input, this.tasks, this.#options);
+    for (const { task, result } of wrong) this.#record(task, { status: "SyncFailed", ...result });
+    if (wrong.length) return `one or more synchronization tasks are not valid: ${wrong[0]!.result.message}`;
+    if (!this.#options.includes("FailOnSharedResource=true")) return undefined;
+    const shared = targets.find((target) => otherOwner(destination, target, app));
+    return shared && `Shared resource found: ${describe(shared.object)} is part of application ${otherOwner(destination, shared, app)}`;
+  }
+
+  /** What would become of each object, in the cluster as it is now: nothing is written, not even what others need to be there first. */
+  async rehearse(): Promise<OperationState> {
+    for (const task of this.tasks) this.#leave(task);
+    await inParallel(
+      this.tasks.filter((task) => !this.#results.has(task.id)),
+      async (task) => {
+        if (task.prune) return this.#record(task, this.#spare(task) ?? { status: "Pruned", message: "pruned (dry run)" });
+        const tried = await rehearse(this.#input, task, this.#options);
+        if (tried.kind === "done") {
+          const ran = task.hook ? { hookPhase: "Succeeded" as const } : {};
+          this.#record(task, { status: "Synced", ...ran, message: `${shortName(task.object)} ${tried.value} (dry run)` });
+        } else if (tried.reason === SHARED) this.#record(task, { reason: SHARED, message: tried.message });
+        else this.#record(task, { status: "SyncFailed", reason: tried.reason, message: tried.message });
+      },
+    );
+    if (this.failed(this.tasks)) return this.finish("Failed", "one or more objects failed to apply (dry run)");
+    return this.finish("Succeeded", "successfully synced (no more tasks)");
   }
 
   /** What may only be pruned when a person has agreed since the operation began: until then nothing runs. */
@@ -307,7 +295,10 @@ class Run {
 
   finish(phase: OperationPhase, message: string): OperationState {
     const state = { ...this.#state(phase, message), finishedAt: this.#input.now() };
-    const { managedNamespaceMetadata } = this.#input.app.spec.syncPolicy ?? {};
+    const { spec, status } = this.#input.app;
+    // What is tried only leaves the namespace as the last sync has made it.
+    const made = state.operation.sync?.dryRun ? status?.operationState?.syncResult : spec.syncPolicy;
+    const { managedNamespaceMetadata } = made ?? {};
     if (phase === "Succeeded" && managedNamespaceMetadata) Object.assign(state.syncResult!, { managedNamespaceMetadata });
     return state;
   }
@@ -323,10 +314,15 @@ class Run {
     this.#record(task, { status: "SyncFailed", reason, message });
   }
 
+  /** What is said of an object that is not wanted any more and stays all the same. */
+  #spare({ object }: Task): Pick<ResourceResult, "status" | "message"> | undefined {
+    if (!this.#input.prune) return { status: "PruneSkipped", message: "ignored (requires pruning)" };
+    return pruneAllowed(object, this.#options) ? undefined : { status: "PruneSkipped", message: "ignored (no prune)" };
+  }
+
   async #prune(task: Task): Promise<void> {
-    const { prune } = this.#input;
-    if (!prune) return this.#record(task, { status: "PruneSkipped", message: "ignored (requires pruning)" });
-    if (!pruneAllowed(task.object, this.#options)) return this.#record(task, { status: "PruneSkipped", message: "ignored (no prune)" });
+    const spared = this.#spare(task);
+    if (spared) return this.#record(task, spared);
     const deleted = await this.#delete(task, task.object);
     if (deleted.kind === "done" || deleted.reason === KUBE.notFound) this.#record(task, { status: "Pruned", message: "pruned" });
     else this.#record(task, { status: "SyncFailed", reason: deleted.reason, message: deleted.message });

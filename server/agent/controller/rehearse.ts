@@ -1,0 +1,49 @@
+import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import { KUBE } from "../../kube/errors.ts";
+import { describe } from "../../kube/object.ts";
+import type { Application } from "./application.ts";
+import { type Change, otherOwner, SHARED } from "./apply.ts";
+import type { Verdicts } from "./compare.ts";
+import type { Destination } from "./destination.ts";
+import type { Target } from "./normalise.ts";
+import { syncOption } from "./order.ts";
+import type { Task } from "./tasks.ts";
+
+interface Sync {
+  app: Application;
+  targets: readonly Target[];
+  destination: Destination;
+  verdicts: Verdicts;
+  unseen: ReadonlyMap<string, Failure>;
+}
+
+// Some webhooks do something of their own, and are not called for a trial.
+const NOT_TRIED = /does not support dry run/;
+
+/** What applying an object would do. The API server is asked to try where it can tell more than what is known already. */
+export async function rehearse(
+  { app, targets, destination, verdicts }: Sync,
+  { object, hook, target }: Task,
+  options: readonly string[],
+): Promise<Outcome<Change>> {
+  const { live, writer } = destination;
+  const other = otherOwner(destination, target!, app);
+  if (other) return stop(SHARED, `${describe(object)} is part of application ${other}; it is left to that one`);
+  const current = live.find(target!.key);
+  // Its kind comes with the sync.
+  if (!target!.resource) return done("created");
+  // What is deleted before is no measure for what is made after.
+  if (hook && current) return done("created");
+  if (current && verdicts.get(target!, current)) return done("unchanged");
+  const anew = ["Replace", "Force"].some((name) => syncOption(name, object, options) === "true");
+  if (current && anew) return done("configured");
+  const tried = await writer.apply(target!.resource, object, { dryRun: true });
+  // What was not there before has no version.
+  if (tried.kind === "done") return done(tried.value.metadata.resourceVersion ? "configured" : "created");
+  const { namespace } = object.metadata;
+  const comes =
+    targets.some(({ key }) => key === `/Namespace//${namespace}`) ||
+    (namespace === app.spec.destination.namespace && syncOption("CreateNamespace", undefined, options) === "true");
+  if (NOT_TRIED.test(tried.message) || (tried.reason === KUBE.namespaceNotFound && comes)) return done(current ? "configured" : "created");
+  return tried;
+}
