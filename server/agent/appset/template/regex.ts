@@ -3,6 +3,7 @@ import { TemplateError } from "./value.ts";
 
 // A regular expression may need exponential time here, which Go's never does; V8 lets a running match be ended from outside only through a context.
 const LIMIT_MS = 100;
+const TRIES = 3;
 const MAX_PATTERN = 10_000;
 const context = createContext(Object.create(null));
 const matchAll = new Script(
@@ -23,7 +24,7 @@ export function findAll(pattern: string, text: string): Match[] {
   const { source, flags } = translate(pattern);
   Object.assign(context, { pattern: source, flags: `${flags}gu`, text });
   try {
-    const found = JSON.parse(matchAll.runInContext(context, { timeout: LIMIT_MS }) as string) as Match[];
+    const found = JSON.parse(run()) as Match[];
     if (found.length > 10_000) throw new PatternTooMuch(`the regular expression ${pattern} matches more than 10000 times`);
     return found;
   } catch (error) {
@@ -33,6 +34,18 @@ export function findAll(pattern: string, text: string): Match[] {
     throw new TemplateError(`error parsing regexp: ${pattern}`);
   } finally {
     Object.assign(context, { pattern: "", text: "" });
+  }
+}
+
+/** The limit is of the clock: where a busy machine gave others the time, the match has had none, and is tried again. */
+function run(tries = TRIES): string {
+  const before = process.cpuUsage();
+  try {
+    return matchAll.runInContext(context, { timeout: LIMIT_MS }) as string;
+  } catch (error) {
+    const { user, system } = process.cpuUsage(before);
+    if (tries <= 1 || (user + system) / 1_000 > LIMIT_MS / 2) throw error;
+    return run(tries - 1);
   }
 }
 
