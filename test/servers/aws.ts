@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage } from "node:http";
+import { CodeCommit } from "./aws/codecommit.ts";
 import { Ecs } from "./aws/ecs.ts";
 import { AwsError, type Operation } from "./aws/errors.ts";
 import { verify } from "./aws/sigv4.ts";
@@ -6,8 +7,8 @@ import { type Role, type Session, sts, UNSIGNED } from "./aws/sts.ts";
 import { answer, type Call, parse } from "./aws/wire.ts";
 
 /**
- * A part of AWS on loopback, as its SDKs and the CLI speak to it: STS (query protocol), ECR, ECS and Secrets Manager
- * (JSON 1.1). Every request's signature is checked by code of the test's own: a wrong secret, an unknown key, a changed
+ * A part of AWS on loopback, as its SDKs and the CLI speak to it: STS (query protocol), ECR, ECS, CodeCommit, tags and
+ * Secrets Manager (JSON 1.1). Every request's signature is checked by code of the test's own: a wrong secret, an unknown key, a changed
  * body or header, a clock off by more than 15 minutes and an expired session are refused as AWS refuses them.
  *
  *   const aws = await startAws({ users: { AKIATEST: { secretAccessKey: "…" } } });
@@ -22,6 +23,8 @@ export interface Aws {
   readonly region: string;
   /** Services and task definitions: `addService`, `register`, `images`. */
   readonly ecs: Ecs;
+  /** Repositories, and what their branches hold. */
+  readonly codecommit: CodeCommit;
   /** Name → value, of Secrets Manager. Bytes are a SecretBinary. */
   readonly secrets: Map<string, string | Uint8Array>;
   /** Every request whose signature was right, in order; a `code` tells that it was refused later. */
@@ -73,10 +76,13 @@ export async function startAws(options: AwsOptions = {}): Promise<Aws> {
   for (const [id, { secretAccessKey, name = "test", deny = [] }] of Object.entries(users))
     sessions.set(id, { secretAccessKey, arn: `arn:aws:iam::${account}:user/${name}`, deny });
   const ecs = new Ecs({ account, region, now, rolloutMs: options.rolloutMs ?? 200, broken: options.broken ?? (() => undefined) });
+  const codecommit = new CodeCommit({ account, region });
   const secrets: Aws["secrets"] = new Map();
   const services: Record<string, Record<string, Operation>> = {
     sts: sts({ account, now, roles, sessions }),
     ecs: ecs.operations,
+    codecommit: codecommit.operations,
+    tagging: codecommit.tagging,
     ecr: {
       GetAuthorizationToken: () => {
         if (!registry) throw new AwsError("ServerException", "No registry was given to startAws", 500);
@@ -172,6 +178,7 @@ export async function startAws(options: AwsOptions = {}): Promise<Aws> {
     account,
     region,
     ecs,
+    codecommit,
     secrets,
     requests,
     refused,

@@ -23,7 +23,7 @@ export interface Ask {
   /** Such names as say that there is no such thing; without them each 404 does. */
   missing?: RegExp;
   /** Header fields that sign this very request. */
-  sign?(url: string, headers: Record<string, string>, body: string): Record<string, string>;
+  sign?: ((url: string, headers: Record<string, string>, body: string) => Record<string, string>) | undefined;
 }
 
 export interface Answer<T> {
@@ -105,7 +105,7 @@ function failure(shown: string, status: number, said: string, headers: Headers, 
   );
 }
 
-const MAX_PAGES = 100;
+export const MAX_PAGES = 100;
 
 /** What one page holds, and where the next one is. */
 export interface Page<T> {

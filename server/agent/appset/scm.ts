@@ -49,9 +49,10 @@ export interface Asker {
   project?: string;
 }
 
-/** A host, where it is unless the user says otherwise, and how one signs in there. */
+/** A host, where it is, and how one signs in there. */
 export interface Provider<H> {
   host: H;
+  /** Unless the user says otherwise; or what says so for his settings. */
   api: string | ((settings: Free, asker: Asker) => Promise<Outcome<string>>);
   signIn(settings: Free, asker: Asker): Promise<Outcome<Pick<Ask, "headers" | "sign">>>;
 }
@@ -63,7 +64,7 @@ export async function access(
   asker: Asker,
 ): Promise<Outcome<{ settings: Free; ask: Ask }>> {
   const { world } = asker;
-  const at = given.api ? done(String(given.api)) : typeof api === "string" ? done(api) : await api(given, asker);
+  const at = typeof api === "string" ? done(String(given.api || api)) : await api(given, asker);
   if (at.kind !== "done") return at;
   const { allowedProviders } = world;
   const plain = (url: string) => url.trim().replace(/(?<!\/)\/+$/, "");

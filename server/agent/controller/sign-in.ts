@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
-import { EnvHttpProxyAgent, request } from "undici";
-import { awsCredentials, eksToken, NoAwsCredentials, PRESIGNED_MS } from "../../base/aws.ts";
+import { eksToken, PRESIGNED_MS } from "../../base/aws.ts";
+import { agentKeys } from "../../base/aws-agent.ts";
 import { digest } from "../../base/canonical.ts";
 import { isCloudOrigin } from "../../base/cloud-origin.ts";
 import { matchGlob } from "../../base/glob.ts";
@@ -28,7 +28,6 @@ export interface SignIn {
 const EKS = /(^|\.)[a-z0-9-]+\.eks\.amazonaws\.com(\.cn)?$|^[a-z0-9-]+\.eks-cluster\.[a-z0-9-]+\.api\.aws$/i;
 const REGION = /\.([a-z0-9-]+)\.(?:eks\.amazonaws\.com(?:\.cn)?|api\.aws)$/i;
 const NOBODY = /^$/;
-const AWS_MS = 20_000;
 // A minute less than a signed address is taken.
 const TOKEN_MS = PRESIGNED_MS - 60_000;
 
@@ -78,43 +77,10 @@ async function eks(config: SignIn, server: string, env: NodeJS.ProcessEnv): Prom
   if (!region) return stop(KUBE.signIn, "no region of AWS is known: set AWS_REGION for the agent");
   const endpoint = env.AWS_ENDPOINT_URL_STS || env.AWS_ENDPOINT_URL || undefined;
   const sts = endpoint ?? `https://sts.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
-  const machine = env.OUTPOST_ALLOW_METADATA === "true";
-  const who = { env, region, endpoint, webEndpoint: endpoint, maxAttempts: 3, profile, roleArn, session: "outpost-agent", machine };
-  const requestHandler = handler();
-  try {
-    const keys = await awsCredentials({ ...who, requestHandler });
-    const ends = Math.min(Date.now() + TOKEN_MS, keys.expiration?.getTime() ?? Number.POSITIVE_INFINITY);
-    return done({ token: new Secret(eksToken(keys, clusterName, region, `${sts.replace(/(?<!\/)\/+$/, "")}/`)), ends });
-  } catch (error) {
-    const { name, message, $fault } = error as Error & { $fault?: string };
-    if (error instanceof NoAwsCredentials || name === "CredentialsProviderError")
-      return stop(KUBE.signIn, `AWS: the agent has no credentials: ${message}`);
-    // AWS's own words name resources and roles, never a value.
-    return again(KUBE.signIn, $fault ? `AWS gives no credentials (${name}): ${message}` : `AWS did not answer: ${name}`);
-  } finally {
-    requestHandler.destroy();
-  }
-}
-
-/** `requestHandler` for AWS's clients, by the environment's proxy. */
-function handler() {
-  const dispatcher = new EnvHttpProxyAgent();
-  return {
-    metadata: { handlerProtocol: "http/1.1" },
-    // biome-ignore lint/suspicious/noExplicitAny: as AWS's clients ask.
-    async handle(asked: any) {
-      const { host: _, ...headers } = asked.headers;
-      const query = new URLSearchParams(asked.query ?? {});
-      const url = `${asked.protocol}//${asked.hostname}${asked.port ? `:${asked.port}` : ""}${asked.path}${query.size ? `?${query}` : ""}`;
-      const signal = AbortSignal.timeout(AWS_MS);
-      const answer = await request(url, { dispatcher, method: asked.method, headers, body: asked.body ?? null, signal });
-      const plain = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
-      return { response: { statusCode: answer.statusCode, headers: plain, body: answer.body } };
-    },
-    destroy: () => void dispatcher.destroy().catch(() => undefined),
-    updateHttpClientConfig() {},
-    httpHandlerConfigs: () => ({}),
-  };
+  const keys = await agentKeys({ env, region, profile, roleArn }, KUBE.signIn);
+  if (keys.kind !== "done") return keys;
+  const ends = Math.min(Date.now() + TOKEN_MS, keys.value.expiration?.getTime() ?? Number.POSITIVE_INFINITY);
+  return done({ token: new Secret(eksToken(keys.value, clusterName, region, `${sts.replace(/(?<!\/)\/+$/, "")}/`)), ends });
 }
 
 /**

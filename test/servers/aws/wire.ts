@@ -6,6 +6,8 @@ const TARGETS: Record<string, string> = {
   AmazonEC2ContainerServiceV20141113: "ecs",
   AmazonEC2ContainerRegistry_V20150921: "ecr",
   secretsmanager: "secretsmanager",
+  CodeCommit_20150413: "codecommit",
+  ResourceGroupsTaggingAPI_20170126: "tagging",
 };
 
 /** What a request asks for. */

@@ -2,6 +2,7 @@ import type { Browse, Provider, Review } from "../scm.ts";
 import { AZURE_DEVOPS_API, azureDevOps } from "./azure-devops.ts";
 import { BITBUCKET_API, bitbucket } from "./bitbucket.ts";
 import { bitbucketServer } from "./bitbucket-server.ts";
+import { codeCommitProvider } from "./codecommit.ts";
 import { gitea } from "./gitea.ts";
 import { GITHUB_API, github } from "./github.ts";
 import { GITLAB_API, gitlab } from "./gitlab.ts";
@@ -19,6 +20,7 @@ const SHARED = {
 export const SCM: Record<string, Provider<Browse>> = {
   ...SHARED,
   azureDevOps: { host: azureDevOps, api: AZURE_DEVOPS_API, signIn: byToken("accessTokenRef", patOf) },
+  awsCodeCommit: codeCommitProvider,
 };
 
 /** Hosts whose pull requests can be listed. */
