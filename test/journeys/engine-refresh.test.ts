@@ -1,8 +1,9 @@
 import { Controller } from "../../server/agent/controller/controller.ts";
 import { Shard } from "../../server/agent/controller/shard.ts";
 import type { RepoService } from "../../server/agent/repo/service.ts";
+import type { RenderRequest } from "../../server/agent/repo/types.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
-import { CONFIG_MAP, configMap, synced, type World, world } from "./engine-world.ts";
+import { CONFIG_MAP, configMap, settings, synced, type World, world } from "./engine-world.ts";
 
 /** Who looks again when a repository has something new, and what it costs. A real API server and a real Git server. */
 let w: World;
@@ -135,6 +136,29 @@ test("without a hint a repository is asked by the clock, once for all", async ()
   // Thirty at the start of the program, one for the commit: the clock itself renders nothing.
   expect(calls.render).toBeLessThanOrEqual(34 + 1);
   await w.restart();
+  uncounted();
+});
+
+test("how often a repository is asked is a setting that counts without a restart, and so is how often all is rendered anew", async () => {
+  await settings(w, "argocd-cm", { "timeout.reconciliation": "1s", "timeout.reconciliation.jitter": "0" });
+  await w.git.commit("mono", { "apps/mono-4/all.yaml": configMap("conf", { rev: "10" }) }, "by the setting's clock");
+  await w.settled(async () => (await w.object(CONFIG_MAP, "mono-4", "conf"))?.data.rev === "10", "at 10");
+  const door = w.controller.deps.repo;
+  const own = door.render.bind(door);
+  let hard = 0;
+  Object.assign(door, {
+    render: (request: RenderRequest) => {
+      if (request.freshness === "hard") hard++;
+      return own(request);
+    },
+  });
+  await settings(w, "argocd-cm", {
+    "timeout.reconciliation": "0",
+    "timeout.hard.reconciliation": "1s",
+    "timeout.reconciliation.jitter": "0",
+  });
+  await w.settled(async () => hard >= 2 * w.controller.deps.store.all().length, "rendered anew twice");
+  await settings(w, "argocd-cm", {});
   uncounted();
 });
 

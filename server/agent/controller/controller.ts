@@ -13,6 +13,7 @@ import { Destinations } from "./destination.ts";
 import { type Hint, Hints } from "./hints.ts";
 import { releaseHooks } from "./hooks.ts";
 import { demandsOf } from "./integrity.ts";
+import { waitMs } from "./intervals.ts";
 import type { LookupDoor } from "./lookup.ts";
 import { Metrics } from "./metrics.ts";
 import { Polls, type RepositoryHint } from "./polls.ts";
@@ -46,7 +47,7 @@ export interface ControllerOptions {
   now?: () => number;
   /** Which of the applications are this one's; without it all. */
   shard?: Shard;
-  /** Between two looks at a repository, in milliseconds; without it two to three minutes. */
+  /** Between two looks at a repository, in milliseconds; without it as `argocd-cm` says, else two to three minutes. */
   pollMs?: number;
 }
 
@@ -107,19 +108,13 @@ export class Controller {
     // Work that runs at the end still needs to see: the watches go after it.
     const settings = new Settings();
     const corrected = (label: string) => this.deps.memory.get(this.#labels.get(label) ?? "")?.verdicts.keepOnly(new Set());
-    const destinations = new Destinations({
-      home,
-      own: namespace,
-      settings,
-      namespaces: managed,
-      changed,
-      corrected,
-      signal: this.#watching.signal,
-    });
+    const told = { changed, corrected, signal: this.#watching.signal };
+    const destinations = new Destinations({ home, own: namespace, settings, namespaces: managed, ...told });
     signal.addEventListener("abort", () => void this.stop(), { once: true });
     const projects = new Projects();
     const { pollMs } = options;
-    this.#polls = new Polls((url, apps) => this.#look(url, apps), pollMs === undefined ? undefined : () => pollMs);
+    const intervalMs = (url: string) => pollMs ?? waitMs(url, settings.intervals);
+    this.#polls = new Polls((url, apps) => this.#look(url, apps), intervalMs);
     this.deps = {
       home,
       namespace,
@@ -313,6 +308,7 @@ export class Controller {
 
   #settingsChanged(): void {
     this.deps.projects.inherit(this.deps.settings.globalProjects);
+    this.#polls.rearm();
     for (const app of this.deps.store.all()) {
       const memory = this.deps.memory.get(this.#nameOf(app));
       // Which kinds are left out was decided when the objects were read.

@@ -51,6 +51,8 @@ export interface Memory {
   failure?: { failure: Failure; sourceDigest: string; since: number; times: number };
   /** Objects that exist without our label, by key: looked up one by one, for applications that do not sync by themselves. */
   unlabelled: Map<string, KubeObject | undefined>;
+  /** When all was rendered anew last, or the first look was. */
+  hardAt?: number;
   /** What of the namespace belongs to no application, where the project wants to know. */
   orphans?: string[];
   orphansAt: number;

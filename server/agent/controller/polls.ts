@@ -1,4 +1,3 @@
-import { digest } from "../../base/canonical.ts";
 import { parentKey, repositoryKey } from "../../base/repository-key.ts";
 import { type Application, sourcesOf } from "./application.ts";
 
@@ -9,10 +8,9 @@ export interface RepositoryHint {
   refs?: string[];
 }
 
-// A remote is asked again after two to three minutes; the spread keeps repositories from being asked all at once.
-export const POLL_MS = 120_000;
-export const POLL_JITTER_MS = 60_000;
 const GATHER_MS = 5;
+// A timer takes no more than 24 days.
+const MAX_TIMER_MS = 2_000_000_000;
 
 interface Polled {
   url: string;
@@ -30,10 +28,10 @@ export class Polls {
   readonly #repositories = new Map<string, Polled>();
   readonly #urls = new Map<string, string[]>();
   readonly #look: (url: string, apps: ReadonlySet<string>) => Promise<void>;
-  readonly #intervalMs: (id: string) => number;
+  readonly #intervalMs: (id: string) => number | undefined;
   #stopped = false;
 
-  constructor(look: (url: string, apps: ReadonlySet<string>) => Promise<void>, intervalMs = pollMs) {
+  constructor(look: (url: string, apps: ReadonlySet<string>) => Promise<void>, intervalMs: (id: string) => number | undefined) {
     this.#look = look;
     this.#intervalMs = intervalMs;
   }
@@ -84,6 +82,11 @@ export class Polls {
     return true;
   }
 
+  /** The time between two looks is another one from now on. */
+  rearm(): void {
+    for (const polled of this.#repositories.values()) this.#arm(polled);
+  }
+
   /** How many applications read a repository. */
   get repositories(): number {
     return this.#repositories.size;
@@ -96,8 +99,9 @@ export class Polls {
 
   #arm(polled: Polled): void {
     clearTimeout(polled.timer);
-    if (this.#stopped) return;
-    polled.timer = setTimeout(() => void this.#ask(polled), this.#intervalMs(polled.url));
+    const ms = this.#intervalMs(polled.url);
+    if (this.#stopped || ms === undefined) return;
+    polled.timer = setTimeout(() => void this.#ask(polled), Math.min(ms, MAX_TIMER_MS));
     polled.timer.unref();
   }
 
@@ -123,6 +127,3 @@ export class Polls {
     return polled.next;
   }
 }
-
-// The same repository always gets the same share, so that restarts keep the spread.
-const pollMs = (id: string): number => POLL_MS + (Number.parseInt(digest(id).slice(0, 6), 16) % POLL_JITTER_MS);

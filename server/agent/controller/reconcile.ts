@@ -12,6 +12,7 @@ import { finalizersFor } from "./farewell.ts";
 import { finalize } from "./finalize.ts";
 import { releaseHooks } from "./hooks.ts";
 import { demandsOf } from "./integrity.ts";
+import { hardWaitMs, waitMs } from "./intervals.ts";
 import type { Target } from "./normalise.ts";
 import { isBlind, type Observed, observe, watchKinds } from "./observe.ts";
 import { byItself, history, operationToRun, retry, retryAt, targetsOf, withoutTargets } from "./operation.ts";
@@ -24,10 +25,8 @@ import { advance } from "./sync.ts";
 import { validate } from "./validate.ts";
 import { heldBack } from "./windows.ts";
 
-// What was refused is looked at again after two to three minutes; the spread keeps applications from asking all at once.
-const REFRESH_MS = 120_000;
-const JITTER_MS = 60_000;
-// The repositories are asked by the controller, once for all applications. One that was left out for so long asks by itself.
+// The repositories are asked by the controller, once for all applications. One that was left out for longer than that, or than five thirds of
+// the time between two looks, asks by itself.
 const FORGOTTEN_MS = 300_000;
 // While Git cannot be asked, the last answer stands this long.
 const GRACE_MS = 180_000;
@@ -62,6 +61,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
 
   // What does Git say?
   const freshness = freshnessOf(deps, app, memory);
+  if (freshness === "hard" || memory.hardAt === undefined) memory.hardAt = deps.now();
   report.begin(
     "Fetching",
     `fetching ${sourcesOf(app)
@@ -95,8 +95,9 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
 
   const project = deps.projects.find(projectOf(app));
   const watched = project.kind === "done" && project.value.orphanedResources ? project.value : undefined;
+  const { everyMs } = deps.settings.intervals;
   if (!watched) memory.orphans = undefined;
-  else if (freshness !== "cached" || !memory.orphans || deps.now() - memory.orphansAt >= REFRESH_MS) {
+  else if (freshness !== "cached" || !memory.orphans || deps.now() >= memory.orphansAt + (everyMs || Number.POSITIVE_INFINITY)) {
     memory.orphans = await findOrphans(destination.value, watched, app, (other) => deps.store.get(other) !== undefined);
     memory.orphansAt = deps.now();
   }
@@ -229,6 +230,7 @@ const isAsked = (app: Application): boolean => app.operation !== undefined && !i
 function freshnessOf(deps: Deps, app: Application, memory: Memory): Freshness {
   const refresh = app.metadata.annotations?.[META.refresh];
   if (refresh === "hard") return "hard";
+  if (refresh === undefined && hardDue(deps, app, memory) <= deps.now()) return "hard";
   if (refresh !== undefined) return "normal";
   const attempt = app.status?.operationState;
   if (isAsked(app)) return "normal";
@@ -236,8 +238,14 @@ function freshnessOf(deps: Deps, app: Application, memory: Memory): Freshness {
     return "normal";
   const asked = sourceDigest(deps, app);
   if (!memory.wanted || memory.wanted.sourceDigest !== asked || (memory.failure && !stands(deps, app, memory, asked))) return "normal";
-  return deps.now() - memory.askedAt > FORGOTTEN_MS ? "normal" : "cached";
+  const { everyMs, jitterMs } = deps.settings.intervals;
+  const forgotten = everyMs > 0 && deps.now() - memory.askedAt > Math.max(FORGOTTEN_MS, ((everyMs + jitterMs) * 5) / 3);
+  return forgotten ? "normal" : "cached";
 }
+
+/** When all is to be rendered anew, whatever is known. */
+const hardDue = ({ settings, now }: Deps, app: Application, { hardAt }: Memory): number =>
+  (hardAt ?? now()) + (hardWaitMs(app.metadata.name, settings.intervals) ?? Number.POSITIVE_INFINITY);
 
 /** Of what is rendered and where it goes; looked up many times for one object, which never changes. */
 export function sourceDigest(deps: Deps, app: Application): string {
@@ -253,9 +261,6 @@ export function sourceDigest(deps: Deps, app: Application): string {
 }
 
 const digests = new WeakMap<object, string>();
-
-// The same application always gets the same share, so that restarts keep the spread.
-const jitter = (name: string): number => Number.parseInt(digest(name).slice(0, 6), 16) % JITTER_MS;
 
 /** What is wanted: from memory if that is fresh enough, else from the repo server. */
 async function ask(
@@ -299,12 +304,13 @@ async function ask(
 /** Whether the last refusal still holds, so that events of the cluster do not become questions to Git. */
 function stands(deps: Deps, app: Application, { failure, askedAt }: Memory, asked: string): boolean {
   if (!failure || failure.sourceDigest !== asked || app.metadata.annotations?.[META.refresh] !== undefined || isAsked(app)) return false;
-  return deps.now() - askedAt < retryMs(app, failure) - 50;
+  return deps.now() - askedAt < retryMs(deps, app, failure) - 50;
 }
 
 /** A refusal is final until something changes, a failure is tried again soon. */
-function retryMs(app: Application, { failure, times }: NonNullable<Memory["failure"]>): number {
-  return failure.kind === "stop" ? REFRESH_MS + jitter(app.metadata.name) : RETRY_MS[Math.min(times, RETRY_MS.length) - 1]!;
+function retryMs({ settings }: Deps, app: Application, { failure, times }: NonNullable<Memory["failure"]>): number {
+  if (failure.kind !== "stop") return RETRY_MS[Math.min(times, RETRY_MS.length) - 1]!;
+  return waitMs(app.metadata.name, settings.intervals) ?? Number.POSITIVE_INFINITY;
 }
 
 function comparedSync(app: Application, status: Observed["status"], revisions: string[]) {
@@ -350,10 +356,14 @@ async function unknown(
   return app.operation && ended?.operation !== app.operation ? { afterMs: WAITING_MS } : undefined;
 }
 
-/** When an application looks again by itself: after a failure, and where the cluster is asked for what belongs to nobody. */
+/** When an application looks again by itself: after a failure, where the cluster is asked for what belongs to nobody, and to render all anew. */
 function untilRefresh(deps: Deps, app: Application, memory: Memory): Next | undefined {
   const { failure, orphans, askedAt, orphansAt } = memory;
-  if (!failure && !orphans) return undefined;
-  const at = failure ? askedAt + retryMs(app, failure) : orphansAt + REFRESH_MS + jitter(app.metadata.name);
-  return { afterMs: Math.max(100, at - deps.now()) };
+  const everyMs = waitMs(app.metadata.name, deps.settings.intervals) ?? Number.POSITIVE_INFINITY;
+  const again = failure ? askedAt + retryMs(deps, app, failure) : orphans ? orphansAt + everyMs : Number.POSITIVE_INFINITY;
+  const at = Math.min(again, hardDue(deps, app, memory));
+  return Number.isFinite(at) ? { afterMs: Math.min(LONGEST_MS, Math.max(100, at - deps.now())) } : undefined;
 }
+
+// A timer takes no more; what comes later is only looked for again then.
+const LONGEST_MS = 2_000_000_000;

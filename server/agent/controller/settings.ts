@@ -5,6 +5,7 @@ import { Judge } from "../../kube/health/judge.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { type LabelSelector, type Labels, labelTest } from "../../kube/selector.ts";
 import type { IgnoreDifference } from "./application.ts";
+import { type Intervals, readIntervals, USUAL } from "./intervals.ts";
 import { BY_ANNOTATION, METHODS, type Tracking } from "./tracking.ts";
 
 interface Filter {
@@ -24,7 +25,7 @@ const MAX_KNOWN = 10_000;
 const MAX_GLOBAL = 100;
 // Of `argocd-cm`: what decides what is wanted, or how it is compared.
 const RELEVANT =
-  /^(resource\.(exclusions|inclusions|customizations)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$)/;
+  /^(resource\.(exclusions|inclusions|customizations)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$|timeout\..*reconciliation)/;
 const IGNORE = "resource.customizations.ignoreDifferences.";
 
 /** A project whose lists hold for all projects with such labels too. */
@@ -48,6 +49,7 @@ export class Settings {
   impersonates = true;
   globalProjects: GlobalProject[] = [];
   tracking: Tracking = BY_ANNOTATION;
+  intervals: Intervals = USUAL;
   /** Where else there are Applications and sets of them, by `argocd-cmd-params-cm`: names and patterns. */
   applicationNamespaces: readonly string[] = [];
   setNamespaces: readonly string[] = [];
@@ -61,13 +63,15 @@ export class Settings {
     this.setNamespaces = listed(params?.["applicationsetcontroller.namespaces"]);
     const found = configMaps.find(({ metadata }) => metadata.name === "argocd-cm");
     const data = (found?.data ?? {}) as Record<string, unknown>;
+    const { intervals, problems } = readIntervals(data);
+    this.intervals = intervals;
     const relevant = Object.entries(data).filter(
       (entry): entry is [string, string] => RELEVANT.test(entry[0]) && typeof entry[1] === "string",
     );
     const revision = JSON.stringify(relevant.sort(([a], [b]) => (a < b ? -1 : 1)));
     if (revision === this.revision) return false;
     this.revision = revision;
-    this.problems = [];
+    this.problems = problems;
     this.#known.clear();
     this.impersonates = data["application.sync.impersonation.enabled"] !== "false";
     this.#exclusions = this.#filters(data, "resource.exclusions");
