@@ -13,6 +13,7 @@ const worldWith = (token: string, allowedProviders?: string[]): World => ({
   directories: none,
   files: none,
   secret: async (name, key) => (name === "host" && key === "token" ? done(new Secret(token)) : stop("Nothing", `there is no ${name}`)),
+  githubApp: none,
   configMap: none,
   objects: none,
   allowedProviders,

@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
 import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
 import { APPSET, type Free, type LabelSelector } from "./types.ts";
-import { type Cluster, repositoryFiles, type World } from "./world.ts";
+import { type Cluster, type GithubApp, repositoryFiles, type World } from "./world.ts";
 
 export interface WorldOptions {
   home: KubeClient;
@@ -44,6 +44,10 @@ export function clusterWorld({ home, namespace, repo, access, integrity, allowed
       if (typeof value !== "string") return stop(APPSET.params, `Secret ${name} has no ${key}`);
       return done(new Secret(Buffer.from(value, "base64").toString("utf8")));
     },
+    githubApp: async (name, project) => {
+      const secret = await one(RESOURCES.secret, name);
+      return secret.kind === "done" ? appOf(secret.value, project) : secret;
+    },
     configMap: async (name) => {
       const found = await one(RESOURCES.configMap, name);
       return found.kind === "done" ? done((found.value.data ?? {}) as Record<string, string>) : found;
@@ -64,6 +68,29 @@ export function withheld({ metadata, type }: KubeObject): string | undefined {
   const what = kind ? `the credentials of a ${kind}` : own ? "what the agent itself needs" : `a secret of type ${type}`;
   return `Secret ${metadata.name} holds ${what} and is not sent to a host: put the token into a Secret of its own, labelled argocd.argoproj.io/secret-type: scm-creds`;
 }
+
+/**
+ * The GitHub App that a Secret holds, as credentials of repositories do. Its key goes nowhere, and what it is good for only to the app's own
+ * address; what is kept for a project is for that one's applications alone.
+ */
+export function appOf(secret: KubeObject, project: string | undefined): Outcome<GithubApp> {
+  const { name, labels } = secret.metadata;
+  const refused = labels?.["argocd.argoproj.io/secret-type"] === "repo-creds" ? undefined : withheld(secret);
+  if (refused) return stop(APPSET.params, refused);
+  const field = fieldsOf(secret);
+  const [id, key, own] = [field("githubAppID").trim(), field("githubAppPrivateKey"), field("project").trim()];
+  if (!id || !key) return stop(APPSET.params, `Secret ${name} holds no GitHub App: it needs githubAppID and githubAppPrivateKey`);
+  if (own && own !== project)
+    return stop(APPSET.params, `Secret ${name} is kept for project ${own}: the set's template must name that project`);
+  const [installationId, baseUrl] = [field("githubAppInstallationID").trim(), field("githubAppEnterpriseBaseUrl").trim()];
+  const githubApp = { id, ...(installationId ? { installationId } : {}), ...(baseUrl ? { baseUrl } : {}) };
+  return done({ githubApp, githubAppPrivateKey: new Secret(key) });
+}
+
+const fieldsOf =
+  ({ data }: KubeObject) =>
+  (name: string): string =>
+    typeof data?.[name] === "string" ? Buffer.from(data[name], "base64").toString("utf8") : "";
 
 async function objectsOf(
   home: KubeClient,
@@ -93,8 +120,7 @@ async function objectsOf(
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 function clusterOf(secret: KubeObject): Cluster {
-  const field = (name: string) =>
-    typeof secret.data?.[name] === "string" ? Buffer.from(secret.data[name], "base64").toString("utf8") : "";
+  const field = fieldsOf(secret);
   // kubectl keeps a copy of the whole Secret there.
   const { [LAST_APPLIED]: _, ...annotations } = secret.metadata.annotations ?? {};
   const { labels } = secret.metadata;

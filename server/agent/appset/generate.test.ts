@@ -20,6 +20,7 @@ const WORLD: World = {
   files: async (_, { include, exclude }) =>
     done(new Map(Object.entries(FILES).filter(([path]) => include.some((one) => path.startsWith(one)) && !exclude.includes(path)))),
   secret: none,
+  githubApp: none,
   configMap: none,
   objects: none,
 };

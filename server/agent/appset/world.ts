@@ -21,6 +21,9 @@ export interface RepositoryAt {
   project?: string;
 }
 
+/** An app with its key; `baseUrl` is the only place that it is shown to. */
+export type GithubApp = Required<Pick<RepoAccess, "githubApp" | "githubAppPrivateKey">>;
+
 /** What generators see of the world; each answer may fail, and a failure is never an empty answer. */
 export interface World {
   /** Clusters that have a Secret. */
@@ -30,6 +33,8 @@ export interface World {
   /** Files that fit a pattern as `git ls-files` reads it, by path. */
   files(at: RepositoryAt, patterns: { include: string[]; exclude: string[] }): Promise<Outcome<Map<string, string>>>;
   secret(name: string, key: string): Promise<Outcome<Secret>>;
+  /** A GitHub App by the Secret that holds it; `project` is whose applications are asked for. */
+  githubApp(name: string, project?: string): Promise<Outcome<GithubApp>>;
   configMap(name: string): Promise<Outcome<Record<string, string>>>;
   /** Objects of a kind in the set's namespace: one by name, or those that fit. */
   objects(apiVersion: string, plural: string, which: { name?: string; selector?: LabelSelector }): Promise<Outcome<Free[]>>;

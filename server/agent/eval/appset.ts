@@ -39,5 +39,5 @@ export async function appset({ name = "as", spec, clusters = [], repositories = 
 function worldOf(repo: RepoService, clusters: Cluster[], repositories: Record<string, string>): World {
   const none = async (): Promise<Outcome<never>> => stop(APPSET.params, "there is no cluster to ask in an evaluation");
   const files = repositoryFiles(repo, (url) => ({ url: Object.hasOwn(repositories, url) ? repositories[url]! : url }));
-  return { clusters: () => clusters, ...files, secret: none, configMap: none, objects: none };
+  return { clusters: () => clusters, ...files, secret: none, githubApp: none, configMap: none, objects: none };
 }

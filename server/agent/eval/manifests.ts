@@ -157,6 +157,7 @@ async function applicationsOf(
     clusters: () => clusters,
     ...repositoryFiles(looking, (url) => ({ url })),
     secret: none,
+    githubApp: none,
     configMap: none,
     objects: none,
   };

@@ -31,6 +31,7 @@ const worldWith = (allowedProviders?: string[]): World => ({
   directories: none,
   files: none,
   secret: none,
+  githubApp: none,
   configMap: async () => done({}),
   objects: none,
   allowedProviders,

@@ -30,6 +30,7 @@ export const gitea: Host = {
     if (repos.kind !== "done") return repos;
     const all: Repository[] = [];
     for (const one of repos.value) {
+      if (settings.excludeArchivedRepos === true && one.archived) continue;
       const found = { organization: settings.owner as string, repository: one.name as string };
       const topics = await topicsOf(settings, found, ask);
       if (topics.kind !== "done") return topics;

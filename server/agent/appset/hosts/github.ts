@@ -36,8 +36,9 @@ export const github: Host = {
   async repositories(settings, ask) {
     const repos = await askAll<Free>(`${root(settings)}/orgs/${named(settings.organization)}/repos?per_page=100`, withVersion(ask));
     if (repos.kind !== "done") return repos;
+    const kept = repos.value.filter(({ archived }) => !(settings.excludeArchivedRepos === true && archived));
     return done(
-      repos.value.map((repo) => ({
+      kept.map((repo) => ({
         organization: repo.owner?.login ?? settings.organization,
         repository: repo.name,
         id: String(repo.id),

@@ -1,6 +1,9 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { githubToken } from "../../repo/github-app.ts";
+import { redactUrl } from "../../repo/url.ts";
 import type { Asker, Provider } from "../scm.ts";
 import { APPSET, type Free } from "../types.ts";
+import { GITHUB_API } from "./github.ts";
 
 type SignIn = Provider<unknown>["signIn"];
 
@@ -34,4 +37,28 @@ export const byBitbucket: SignIn = async ({ bearerToken, basicAuth, user, appPas
   const secret = await secretOf(ref, asker);
   if (secret.kind !== "done") return secret;
   return done({ headers: bearerToken?.tokenRef ? bearer(secret.value) : basic(String(basicAuth?.username ?? user ?? ""), secret.value) });
+};
+
+/** A GitHub App, whose address is where one asks; or a token, or nothing. */
+export const github: Pick<Provider<unknown>, "api" | "signIn"> = {
+  api: async ({ api, appSecretName }, { world, project }) => {
+    if (api || !appSecretName) return done(String(api || GITHUB_API));
+    const app = await world.githubApp(String(appSecretName), project);
+    return app.kind === "done" ? done(app.value.githubApp.baseUrl ?? GITHUB_API) : app;
+  },
+  signIn: async (settings, asker) => {
+    if (!settings.appSecretName) return byToken("tokenRef", bearer)(settings, asker);
+    const app = await asker.world.githubApp(String(settings.appSecretName), asker.project);
+    if (app.kind !== "done") return app;
+    // Whoever writes a set says where one asks; what the app is good for stays with its own host.
+    const [own, asked] = [app.value.githubApp.baseUrl ?? GITHUB_API, String(settings.api)];
+    if (!URL.canParse(own) || new URL(own).origin !== URL.parse(asked)?.origin)
+      return stop(
+        APPSET.params,
+        `the GitHub App of Secret ${settings.appSecretName} is not shown to ${redactUrl(asked)}, but to ${redactUrl(own)}`,
+      );
+    const owner = encodeURIComponent(String(settings.organization ?? settings.owner));
+    const token = await githubToken({ url: `${new URL(own).origin}/${owner}`, ...app.value });
+    return token.kind === "done" ? done({ headers: bearer(token.value.reveal()) }) : token;
+  },
 };

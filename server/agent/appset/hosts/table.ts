@@ -4,12 +4,12 @@ import { BITBUCKET_API, bitbucket } from "./bitbucket.ts";
 import { bitbucketServer } from "./bitbucket-server.ts";
 import { codeCommitProvider } from "./codecommit.ts";
 import { gitea } from "./gitea.ts";
-import { GITHUB_API, github } from "./github.ts";
+import { github } from "./github.ts";
 import { GITLAB_API, gitlab } from "./gitlab.ts";
-import { bearer, byBitbucket, byToken, patOf } from "./sign-in.ts";
+import { byBitbucket, github as byGithub, byToken, patOf } from "./sign-in.ts";
 
 const SHARED = {
-  github: { host: github, api: GITHUB_API, signIn: byToken("tokenRef", bearer) },
+  github: { host: github, ...byGithub },
   gitlab: { host: gitlab, api: GITLAB_API, signIn: byToken("tokenRef", (token) => ({ "private-token": token })) },
   gitea: { host: gitea, api: "", signIn: byToken("tokenRef", (token) => ({ authorization: `token ${token}` })) },
   bitbucket: { host: bitbucket, api: BITBUCKET_API, signIn: byBitbucket },
