@@ -9,6 +9,7 @@ import { runTool } from "./bounded.ts";
 import { type Dependency, type FetchChart, missingDependencies } from "./dependencies.ts";
 import { type BuildEnv, expand } from "./env.ts";
 import { extract, newBudget, withFolder } from "./extract.ts";
+import { kubeVersionOf } from "./kube-version.ts";
 import { contentOf } from "./links.ts";
 import { openSubcharts } from "./subcharts.ts";
 import { type HelmParameters, REPO, type RepoAccess } from "./types.ts";
@@ -137,7 +138,7 @@ async function templateArgs(folder: string, { files, helm }: HelmSource, context
   const namespace = helm.namespace || context.namespace;
   if (namespace) args.push("--namespace", namespace);
   const kubeVersion = helm.kubeVersion || context.kubeVersion;
-  if (kubeVersion) args.push("--kube-version", kubeVersion);
+  if (kubeVersion) args.push("--kube-version", kubeVersionOf(kubeVersion) ?? kubeVersion);
   for (const { name, value = "", forceString } of helm.parameters ?? [])
     args.push(forceString ? "--set-string" : "--set", `${name}=${escapeSet(value)}`);
   for (const { name, path } of files.files) {

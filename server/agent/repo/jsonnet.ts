@@ -137,9 +137,11 @@ export async function renderJsonnet(folder: string, file: string, source: Jsonne
   } catch {
     return stop(REPO.jsonnet, `${file}: gives no JSON`);
   }
-  if (typeof value !== "object" || value === null) return stop(REPO.manifest, `${file}: gives neither an object nor a list of objects`);
+  if (typeof value !== "object") return stop(REPO.manifest, `${file}: gives neither an object nor a list of objects`);
   const objects: KubeObject[] = [];
   for (const one of Array.isArray(value) ? value : [value]) {
+    // What an `if` without `else` gives.
+    if (one === null) continue;
     const parsed = toObjects(one, file, { nameless: true });
     if (parsed.kind !== "done") return parsed;
     objects.push(...parsed.value);

@@ -6,15 +6,14 @@ import { parseManifests, parseYaml } from "../../kube/yaml.ts";
 import { runTool } from "./bounded.ts";
 import { type BuildEnv, expand } from "./env.ts";
 import { extract, newBudget, withFolder } from "./extract.ts";
+import { kubeVersionOf } from "./kube-version.ts";
+import { type Kustomization, list, override, strings } from "./kustomization.ts";
 import { contentOf } from "./links.ts";
 import type { Tree } from "./tree.ts";
 import { type KustomizeParameters, REPO } from "./types.ts";
 
 export const KUSTOMIZATION_FILES = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 const MAX_BASES = 200;
-
-// biome-ignore lint/suspicious/noExplicitAny: a kustomization is the user's; kustomize itself judges its shape.
-type Kustomization = Record<string, any>;
 
 export interface KustomizeSource {
   /** Directories and files of the repository that can take part, with the hash of what each holds. */
@@ -35,6 +34,9 @@ export async function planKustomize(
 ): Promise<Outcome<KustomizeSource>> {
   if (given.version)
     return stop(REPO.unsupported, `kustomize version ${given.version.slice(0, 64)} is not registered; there is only the built-in one`);
+  // Nothing here depends on it; one that is none is a mistake all the same.
+  if (given.kubeVersion && kubeVersionOf(given.kubeVersion) === undefined)
+    return stop(REPO.kustomize, `kubeVersion ${JSON.stringify(given.kubeVersion.slice(0, 64))} is no version; write 1.33.0`);
   const present = await withoutMissing(tree, path, substituted(given, env));
   if (present.kind !== "done") return present;
   const overrides = present.value;
@@ -135,9 +137,6 @@ function forbidden(k: Kustomization): string | undefined {
   return remote ? `remote file ${remote} is refused; keep it in the repository` : undefined;
 }
 
-const list = (value: unknown): Kustomization[] => (Array.isArray(value) ? value.filter((v) => v && typeof v === "object") : []);
-const strings = (value: unknown): string[] => (Array.isArray(value) ? value.filter((v): v is string => typeof v === "string") : []);
-
 /** What kustomize's loader takes for a Git or HTTP address. */
 function isRemote(reference: string): boolean {
   return (
@@ -177,66 +176,4 @@ export async function renderKustomize(tree: Tree, path: string, { inputs, overri
     if (ran.kind !== "done") return ran;
     return parseManifests(ran.value.stdout.toString("utf8"), `kustomize output of ${path || "the root"}`, { nameless: true });
   });
-}
-
-/** What `kustomize edit set` and `edit add` do to the file, in Argo CD's order; a text is the reason why it cannot be done. */
-export function override(k: Kustomization, o: KustomizeParameters): Kustomization | string {
-  const result: Kustomization = { ...k };
-  if (o.namePrefix) result.namePrefix = o.namePrefix;
-  if (o.nameSuffix) result.nameSuffix = o.nameSuffix;
-  if (o.images?.length) result.images = mergeBy("name", list(k.images), o.images.map(parseImage));
-  if (o.replicas?.length)
-    result.replicas = mergeBy(
-      "name",
-      list(k.replicas),
-      o.replicas.map((r) => ({ name: r.name, count: Number(r.count) })),
-    );
-  if (o.commonLabels && Object.keys(o.commonLabels).length) {
-    if (o.labelIncludeTemplates && !o.labelWithoutSelector)
-      return "labelIncludeTemplates is for labels without selectors; set labelWithoutSelector";
-    if (o.labelWithoutSelector) {
-      const entry = { pairs: o.commonLabels, includeSelectors: false, includeTemplates: o.labelIncludeTemplates ?? false };
-      result.labels = [...list(k.labels), entry];
-    } else {
-      const taken = Object.keys(o.commonLabels).find((key) => Object.hasOwn(k.commonLabels ?? {}, key));
-      if (taken && !o.forceCommonLabels) return `label ${taken} is already in commonLabels; set forceCommonLabels to replace it`;
-      result.commonLabels = { ...k.commonLabels, ...o.commonLabels };
-    }
-  }
-  if (o.commonAnnotations && Object.keys(o.commonAnnotations).length) {
-    const taken = Object.keys(o.commonAnnotations).find((key) => Object.hasOwn(k.commonAnnotations ?? {}, key));
-    if (taken && !o.forceCommonAnnotations)
-      return `annotation ${taken} is already in commonAnnotations; set forceCommonAnnotations to replace it`;
-    result.commonAnnotations = { ...k.commonAnnotations, ...o.commonAnnotations };
-  }
-  if (o.namespace) result.namespace = o.namespace;
-  if (o.patches?.length) result.patches = [...list(k.patches), ...o.patches];
-  if (o.components?.length) result.components = [...new Set([...strings(k.components), ...o.components])];
-  return result;
-}
-
-function mergeBy(key: string, old: Kustomization[], changes: Kustomization[]): Kustomization[] {
-  const byKey = new Map(old.map((item) => [item[key], item]));
-  for (const change of changes) byKey.set(change[key], change);
-  return [...byKey.values()];
-}
-
-/** `[old=]name[:tag][@digest]`. */
-export function parseImage(text: string): Kustomization {
-  const equals = text.indexOf("=");
-  const old = equals > 0 ? text.slice(0, equals) : undefined;
-  let rest = text.slice(equals + 1);
-  const at = rest.indexOf("@");
-  const digest = at >= 0 ? rest.slice(at + 1) : undefined;
-  if (at >= 0) rest = rest.slice(0, at);
-  // A colon before the last slash belongs to a registry's port.
-  const colon = rest.lastIndexOf(":");
-  const tagged = colon > rest.lastIndexOf("/");
-  const name = tagged ? rest.slice(0, colon) : rest;
-  const tag = tagged ? rest.slice(colon + 1) : undefined;
-  const image: Kustomization = { name: old ?? name };
-  if (old && name) image.newName = name;
-  if (tag) image.newTag = tag;
-  if (digest) image.digest = digest;
-  return image;
 }

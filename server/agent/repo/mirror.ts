@@ -29,6 +29,9 @@ export class Mirror {
   #ready: Promise<Outcome<string>> | undefined;
   #refs: Refs | undefined;
   #asking: Promise<Outcome<Refs>> | undefined;
+  /** When the question began whose answer `#refs` is, and the one that is being asked. */
+  #refsAt = Number.NEGATIVE_INFINITY;
+  #askingAt = Number.NEGATIVE_INFINITY;
   #next: Promise<Outcome<Refs>> | undefined;
   #endedAt = Number.NEGATIVE_INFINITY;
   #tookMs = 0;
@@ -45,21 +48,24 @@ export class Mirror {
   }
 
   /**
-   * What the remote has now: an answer that began before the question is not taken, the next one is shared by all who wait. Under load the next
-   * one waits a little, so that many share it: a question costs a process here and two requests there.
+   * What the remote has, as of `since` or later: an answer that began before is not taken, the next one is shared by all who wait. Under load
+   * the next one waits a little, so that many share it: a question costs a process here and two requests there.
    */
-  refs(repo: RepoAccess): Promise<Outcome<Refs>> {
+  async refs(repo: RepoAccess, since = performance.now()): Promise<Outcome<Refs>> {
     this.usedAt = Date.now();
+    if (this.#refs && this.#refsAt >= since) return done(this.#refs);
+    if (this.#asking && this.#askingAt >= since) return this.#asking;
     this.#next ??= (async () => {
       await this.#asking;
       const pause = this.#endedAt + Math.min(MAX_PAUSE_MS, PAUSE * this.#tookMs) - performance.now();
       if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
       this.#next = undefined;
-      const started = performance.now();
+      this.#askingAt = performance.now();
       this.#asking = this.#ask(repo);
       const refs = await this.#asking;
       this.#endedAt = performance.now();
-      this.#tookMs = this.#endedAt - started;
+      this.#tookMs = this.#endedAt - this.#askingAt;
+      if (refs.kind === "done") this.#refsAt = this.#askingAt;
       this.#asking = undefined;
       return refs;
     })();

@@ -111,7 +111,7 @@ async function detect(tree: Tree, path: string, source: Source, discover: () => 
   if (discovered.value) return done("Plugin");
   const entries = await tree.list(found.value.sha);
   if (entries.kind !== "done") return entries;
-  const names = new Set(entries.value.map((entry) => entry.name));
+  const names = new Set(entries.value.filter(({ kind }) => kind !== "tree").map((entry) => entry.name));
   if (names.has("Chart.yaml")) return done("Helm");
   return done(KUSTOMIZATION_FILES.some((file) => names.has(file)) ? "Kustomize" : "Directory");
 }

@@ -52,6 +52,9 @@ describe("directories", () => {
   ])("%s", async (_, directory, want) => {
     expect(await names(request(name, { directory }))).toEqual(want);
   });
+  test("a folder with the name of a tool's file is a folder", async () => {
+    expect(await names(request(await repository({ "a.yaml": cm("a"), "Kustomization/b.yaml": cm("b") })))).toEqual(["a"]);
+  });
   test("UTF-16 with a byte order mark", async () => {
     const content = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(cm("wide"), "utf16le")]);
     expect(await names(request(await repository({ "w.yaml": content })))).toEqual(["wide"]);

@@ -202,11 +202,12 @@ export class RepoService implements RepoDoor {
     const { sources } = request;
     const invalid = misfit(sources);
     if (invalid) return stop(REPO.sources, invalid);
+    const since = performance.now() - Math.max(0, request.sinceMs ?? 0);
 
     // Which commits and charts are meant? All are asked for at once.
     const fetched: Fetched[] = [];
     for (const one of await Promise.all(
-      sources.map((source) => this.#fetch(source, freshness("source", source.repo.url, source.source.chart, source.source.targetRevision))),
+      sources.map((one) => this.#fetch(one, freshness("source", one.repo.url, one.source.chart, one.source.targetRevision), since)),
     )) {
       if (one.kind !== "done") return one;
       fetched.push(one.value);
@@ -234,7 +235,8 @@ export class RepoService implements RepoDoor {
     return done({ rendered: { revision: revisions[0]!, revisions, key, sourceType: sourceTypes[0]!, sourceTypes }, plans });
   }
 
-  async #fetch({ source: given, repo: access, commit: pinned, integrity }: SourceAccess, freshness: Freshness): Promise<Outcome<Fetched>> {
+  async #fetch(asked: SourceAccess, freshness: Freshness, since?: number): Promise<Outcome<Fetched>> {
+    const { source: given, repo: access, commit: pinned, integrity } = asked;
     const shape = shaped(given);
     if (shape.kind !== "done") return shape;
     const source = shape.value;
@@ -250,7 +252,7 @@ export class RepoService implements RepoDoor {
     const repo = this.#way(access);
     if (repo.kind !== "done") return repo;
     const mirror = this.#mirror(repo.value);
-    const commit = await this.#commit(mirror, repo.value, source, freshness, pinned);
+    const commit = pinned ? done(pinned) : await this.#commit(mirror, repo.value, source, freshness, since);
     if (commit.kind !== "done") return commit;
     const tree = await this.#tree(mirror, repo.value, commit.value);
     if (tree.kind !== "done") return tree;
@@ -291,12 +293,11 @@ export class RepoService implements RepoDoor {
     return whole;
   }
 
-  async #commit(mirror: Mirror, repo: RepoAccess, source: Source, freshness: Freshness, commit?: string): Promise<Outcome<string>> {
+  async #commit(mirror: Mirror, repo: RepoAccess, source: Source, freshness: Freshness, since?: number): Promise<Outcome<string>> {
     const { targetRevision, tagPrefix } = source;
-    if (commit) return done(commit);
     if (targetRevision && isCommit(targetRevision)) return done(targetRevision);
     const last = freshness === "cached" ? mirror.lastRefs : undefined;
-    const refs = last ? done(last) : await mirror.refs(repo);
+    const refs = last ? done(last) : await mirror.refs(repo, freshness === "normal" ? since : undefined);
     return refs.kind === "done" ? resolveRevision(refs.value, targetRevision, redactUrl(repo.url), tagPrefix) : refs;
   }
 

@@ -146,6 +146,11 @@ describe("Jsonnet", () => {
     const changed = await render(bench.request(name, { path: "app", directory: { jsonnet } }));
     expect([beside.key === got.key, changed.key === got.key]).toEqual([true, false]);
   });
+  test("what is null gives no object", async () => {
+    const one = "{apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}}";
+    const name = await bench.repository({ "a.jsonnet": `[${one}, if false then 1]`, "b.jsonnet": "null" });
+    expect(await bench.names(bench.request(name))).toEqual(["a"]);
+  });
   test("an object by itself, among other manifests", async () => {
     const name = await bench.repository({
       "a.jsonnet": `{apiVersion:'v1',kind:'ConfigMap',metadata:{name:'j'}}`,
@@ -248,6 +253,23 @@ describe("Helm", () => {
     expect(await v("e/**/*.yaml")).toBe("3");
     expect(await v("/c/e/[12].yaml")).toBe("2");
   });
+  test("value files: each has its first place, a folder's own come before those below it, and a folder is no values file", async () => {
+    const name = await bench.repository({
+      ...chart("c/"),
+      "c/e/1.yaml": "v: '1'\n",
+      "c/e/b/2.yaml": "v: '2'\n",
+      "c/e/c.yaml": "v: 'c'\n",
+      "c/e/{1,c}.yaml": "v: 'braces'\n",
+    });
+    const asked = (...valueFiles: string[]) => bench.request(name, { path: "c", helm: { valueFiles } });
+    const v = async (...valueFiles: string[]) => (await dataOf(asked(...valueFiles)))[0].v;
+    expect(await v("e/1.yaml", "e/c.yaml", "e/1.yaml")).toBe("c");
+    expect(await v("e/**/*.yaml")).toBe("2");
+    expect(await v("e/{1,c}.yaml")).toBe("braces");
+    expect(await v("e/{1,c}*.yaml")).toBe("c");
+    expect(await bench.names(asked("e/*"))).toMatch(/matches c\/e\/b, which is a directory/);
+    expect(await bench.names(asked("e/**"))).toMatch(/which is a directory/);
+  });
   test("what the cluster can do", async () => {
     const files = {
       ...chart("c/"),
@@ -259,6 +281,8 @@ describe("Helm", () => {
     expect(await asked({}, { kubeVersion: "v1.30.1" })).toEqual(["app-c"]);
     expect(await asked({}, { kubeVersion: "v1.30.1", apiVersions: ["x.io/v1", "x.io/v1/Thing"] })).toEqual(["app-c", "30"]);
     expect(await asked({ kubeVersion: "1.29.0", apiVersions: ["x.io/v1/Thing"] }, { kubeVersion: "v1.30.1" })).toEqual(["app-c", "29"]);
+    expect(await asked({ kubeVersion: "v1.29", apiVersions: ["x.io/v1/Thing"] }, {})).toEqual(["app-c", "29"]);
+    expect(await asked({ kubeVersion: "newest" }, {})).toMatch(/^ChartRenderFailed.*newest/);
   });
   test("dependencies of the same repository that are not in charts/", async () => {
     const dependencies =
@@ -352,6 +376,8 @@ describe("Kustomize", () => {
       /^KustomizeFailed: k\/kustomization.yaml: labelIncludeTemplates/,
     ],
     ["a version that is not built in", { version: "v1.2.3" }, /^SourceUnsupported.*v1\.2\.3 is not registered/],
+    ["a version of Kubernetes that is none", { kubeVersion: "newest" }, /^KustomizeFailed: kubeVersion "newest" is no version/],
+    ["an image of which nothing new is said", { images: ["web"] }, /^KustomizeFailed.*says nothing new/],
     ["a patch from elsewhere", { patches: [{ path: "https://evil.example/p" }] }, /^SourceRefused.*remote file/],
     ["replicas as text", { replicas: [{ name: "a", count: "2" }] }, /^KustomizeFailed|a/],
     ["a component from elsewhere", { components: ["https://evil.example/x"] }, /^SourceRefused.*remote base/],

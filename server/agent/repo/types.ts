@@ -217,6 +217,8 @@ export interface RenderRequest {
   namespace: string;
   /** One or many; later ones win where two give the same object. */
   sources: SourceAccess[];
+  /** How many milliseconds ago the question arose: what Git was asked since then answers it too. Nothing means now. */
+  sinceMs?: number;
   /** Chart repositories that a chart's dependencies may come from. */
   charts?: RepoAccess[];
   freshness: Freshness;

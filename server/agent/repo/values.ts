@@ -1,9 +1,9 @@
 import { posix } from "node:path";
-import { matchGlob } from "../../base/glob.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { type BuildEnv, expand } from "./env.ts";
 import { segments, type Tree } from "./tree.ts";
 import { type HelmParameters, REPO } from "./types.ts";
+import { expandGlob, isGlob } from "./value-globs.ts";
 
 /** A file or folder of one of the trees that a rendering works on; `root` is its folder in the private one. */
 export interface Input {
@@ -34,7 +34,7 @@ export interface HelmFiles {
 const isRemote = (given: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(given);
 const MAX_MATCHES = 1_000;
 
-/** Finds every value and parameter file that the settings name. Order is theirs; a file that is named beats the same one from a glob. */
+/** Finds every value and parameter file that the settings name. Order is theirs, by the first place of each; one that is named beats a glob. */
 export async function helmFiles(
   trees: Trees,
   chart: string,
@@ -58,7 +58,7 @@ export async function helmFiles(
     }
     const place = locate(trees, chart, file);
     if (place.kind !== "done") return place;
-    const byGlob = /[*?[{]/.test(file);
+    const byGlob = isGlob(file);
     const files = byGlob ? await globbed(place.value, file, ignoreMissing) : await single(place.value, file, "values file", ignoreMissing);
     if (files.kind !== "done") return files;
     for (const input of files.value) {
@@ -69,7 +69,7 @@ export async function helmFiles(
   }
   const taken = new Set<string>();
   for (const { input, path, byGlob } of found) {
-    if (byGlob && (named.has(path) || taken.has(path))) continue;
+    if ((byGlob && named.has(path)) || taken.has(path)) continue;
     taken.add(path);
     if (input) result.inputs.push(input);
     result.valueFiles.push(path);
@@ -121,58 +121,20 @@ async function single({ root, tree, path }: Place, given: string, what: string, 
   return done([{ root, tree, path: found.value.path, sha: found.value.sha }]);
 }
 
-/** The files a glob means, in lexical order. */
+/** The files a glob means, in the order in which `doublestar` finds them: a folder's own before those of the folders in it. */
 async function globbed({ root, tree, path: pattern }: Place, given: string, ignoreMissing: boolean): Promise<Outcome<Input[]>> {
   const parts = segments(posix.normalize(`./${pattern}`));
   if (parts[0] === "..") return stop(REPO.escape, `values file glob ${given} leaves the repository`);
-  const fixed = parts.slice(
-    0,
-    parts.findIndex((part) => /[*?[{]/.test(part)),
-  );
+  const paths = await expandGlob(tree, parts);
+  if (paths.kind !== "done") return paths;
+  if (paths.value.length > MAX_MATCHES) return stop(REPO.tooLarge, `values file glob ${given} matches more than ${MAX_MATCHES} files`);
+  if (paths.value.length === 0 && !ignoreMissing) return stop(REPO.path, `values file glob ${given} matched no files`);
   const found: Input[] = [];
-  const walk = async (path: string, depth: number): Promise<Outcome<void>> => {
-    const at = await tree.find(path);
-    if (at.kind !== "done") return at.reason === REPO.path ? done(undefined) : at;
-    if (at.value.kind === "blob" || depth > 10) return done(undefined);
-    const entries = await tree.list(at.value.sha);
-    if (entries.kind !== "done") return entries;
-    for (const entry of entries.value) {
-      const inner = posix.join(path, entry.name);
-      if ((entry.kind === "blob" || entry.kind === "link") && matchPath(parts, segments(inner))) {
-        const target = await tree.find(inner);
-        if (target.kind !== "done") return target;
-        if (target.value.kind === "blob") found.push({ root, tree, path: inner, sha: target.value.sha });
-      }
-      if (found.length > MAX_MATCHES) return stop(REPO.tooLarge, `values file glob ${given} matches more than ${MAX_MATCHES} files`);
-      if (entry.kind === "tree") {
-        const walked = await walk(inner, depth + 1);
-        if (walked.kind !== "done") return walked;
-      }
-    }
-    return done(undefined);
-  };
-  const walked = await walk(fixed.join("/"), 0);
-  if (walked.kind !== "done") return walked;
-  if (!found.length && !ignoreMissing) return stop(REPO.path, `values file glob ${given} matched no files`);
-  return done(found.sort((a, b) => (a.path < b.path ? -1 : 1)));
-}
-
-/** Globs of value files: a star stays inside one level, two cross any number. */
-function matchPath(pattern: string[], path: string[]): boolean {
-  // All places in the pattern that the path may have come to; a row of `**` costs no more than one.
-  let at = new Set([0]);
-  const settle = (states: Set<number>) => {
-    for (const i of states) if (pattern[i] === "**") states.add(i + 1);
-    return states;
-  };
-  settle(at);
-  for (const part of path) {
-    const next = new Set<number>();
-    for (const i of at) {
-      if (pattern[i] === "**") next.add(i);
-      else if (pattern[i] !== undefined && matchGlob(pattern[i]!, part)) next.add(i + 1);
-    }
-    at = settle(next);
+  for (const path of paths.value) {
+    const target = await tree.find(path);
+    if (target.kind !== "done") return target;
+    if (target.value.kind !== "blob") return stop(REPO.path, `values file glob ${given} matches ${path}, which is a directory`);
+    found.push({ root, tree, path, sha: target.value.sha });
   }
-  return at.has(pattern.length);
+  return done(found);
 }
