@@ -5,6 +5,13 @@ import { CONFIG_MAP, configMap, DEPLOYMENT, fourObjects, synced, value, type Wor
 
 /** What sync options and flags of an operation do, each as its words promise. */
 const JOB: Resource = { group: "batch", version: "v1", kind: "Job", plural: "jobs", namespaced: true };
+const CRD: Resource = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
 const BACKGROUND = "PrunePropagationPolicy=background";
 const BY_HAND = { syncOptions: ["CreateNamespace=true", BACKGROUND] };
 let w: World;
@@ -129,4 +136,84 @@ test("nothing is done on a cluster whose Secret says so, not even a deletion, an
   expect((await w.object(CONFIG_MAP, "resting", "a"))?.data).toEqual({ rev: "1" });
   await rest(null);
   await w.settled(async () => (await w.object(CONFIG_MAP, "resting", "a")) === undefined, "deleted");
+});
+
+test("a field that a kind does not have fails a sync, unless nothing is to be validated: then it is left out, said so, and no difference", async () => {
+  const kind: Resource = { group: "example.com", version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true };
+  const spec = { type: "object", properties: { size: { type: "integer" } } };
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec } } };
+  const definition = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "gadgets.example.com" },
+    spec: {
+      group: "example.com",
+      scope: "Namespaced",
+      names: { plural: "gadgets", singular: "gadget", kind: "Gadget", listKind: "GadgetList" },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  };
+  value(await w.client.create(CRD, definition));
+  await w.settled(async () => (await w.client.list(kind)).kind === "done", "served");
+  const strange = (options = "") => `${fourObjects()
+    .replace("  replicas: 0\n", "  replicas: 0\n  color: red\n")
+    .replace("containers: [{name: web,", "containers: [{tint: 1, name: web,")
+    .replace("metadata: {name: web, labels: {app: web}}", `metadata: {name: web, labels: {app: web}${options}}`)}
+---
+apiVersion: example.com/v1
+kind: Gadget
+metadata: {name: g${options}}
+spec: {size: 1, color: blue}
+`;
+  await w.git.createRepository("strange", { files: { "a.yaml": strange() } });
+  await w.app("strange", { repo: "strange", syncPolicy: BY_HAND });
+  const results = (app: Application) => Object.fromEntries((state(app)?.syncResult?.resources ?? []).map((r) => [r.kind, r]));
+  const refused = await sync("strange");
+  expect(state(refused)?.phase).toBe("Failed");
+  expect(results(refused).Deployment).toMatchObject({
+    status: "SyncFailed",
+    reason: "Invalid",
+    message: expect.stringContaining(".spec.color"),
+  });
+
+  const lenient = await sync("strange", { syncOptions: ["Validate=false"] });
+  expect(state(lenient)?.phase).toBe("Succeeded");
+  const [said, told] = [results(lenient).Deployment?.message, results(lenient).Gadget?.message];
+  expect(said).toMatch(/\(without \.spec\.color, \.spec\.template\.spec\.containers\[name="web"\]\.tint, which its kind does not have\)$/);
+  expect(told).toMatch(/\(without \.spec\.color, which its kind does not have\)$/);
+  for (const where of ["in the application", "in the object"]) {
+    if (where === "in the object")
+      await w.git.commit("strange", { "a.yaml": strange(", annotations: {argocd.argoproj.io/sync-options: Validate=false}") }, where);
+    const syncOptions = where === "in the object" ? BY_HAND.syncOptions : [...BY_HAND.syncOptions, "Validate=false"];
+    await write("strange", { spec: { syncPolicy: { syncOptions } } });
+    const app = await sync("strange");
+    expect([where, state(app)?.phase, app.status?.sync?.status]).toEqual([where, "Succeeded", "Synced"]);
+    // Also to a controller that has not sent it.
+    const version = (await w.object(DEPLOYMENT, "strange", "web"))?.metadata.resourceVersion;
+    await w.restart();
+    await w.refresh("strange", "hard");
+    expect([where, (await w.get("strange")).status?.sync?.status]).toEqual([where, "Synced"]);
+    expect((await w.object(DEPLOYMENT, "strange", "web"))?.metadata.resourceVersion).toBe(version);
+  }
+  await write("strange", { spec: { syncPolicy: { syncOptions: BY_HAND.syncOptions } } });
+  await w.git.commit("strange", { "a.yaml": strange() }, "once more as it was");
+  const last = await sync("strange");
+  expect([state(last)?.phase, last.status?.sync?.status]).toEqual(["Failed", "OutOfSync"]);
+});
+
+test("a replaced object is validated too: what its kind does not have fails the sync, unless nothing is to be validated", async () => {
+  const replaced = (color: string, more = "") =>
+    `${configMap("a", { rev: color }, `, annotations: {argocd.argoproj.io/sync-options: "Replace=true${more}"}`)}color: ${color}\n`;
+  await w.git.createRepository("replaced", { files: { "a.yaml": replaced("red", ",Validate=false") } });
+  await w.app("replaced", { repo: "replaced", syncPolicy: BY_HAND });
+  expect(synced(await sync("replaced"))).toBe(true);
+  await w.git.commit("replaced", { "a.yaml": replaced("green", ",Validate=false") }, "replaced");
+  expect(synced(await sync("replaced"))).toBe(true);
+  expect((await w.object(CONFIG_MAP, "replaced", "a"))?.data).toEqual({ rev: "green" });
+  await w.git.commit("replaced", { "a.yaml": replaced("blue") }, "validated");
+  const app = await sync("replaced");
+  expect(state(app)?.syncResult?.resources?.[0]).toMatchObject({
+    status: "SyncFailed",
+    message: expect.stringContaining('unknown field "color"'),
+  });
 });

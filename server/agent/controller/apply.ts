@@ -1,7 +1,8 @@
 import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import { FIELD_MANAGER } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
-import { RESOURCES, type Resource } from "../../kube/path.ts";
+import { RESOURCES, type Resource, resourcePath } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, META } from "./application.ts";
 import type { Verdicts } from "./compare.ts";
@@ -11,6 +12,7 @@ import { formerFields, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
 import { isMarked, markOf, ownerOf } from "./tracking.ts";
+import { isLenient, leniently } from "./undeclared.ts";
 
 /** What one object became. */
 export type Change = "created" | "configured" | "unchanged";
@@ -23,7 +25,17 @@ const ESTABLISHED_MS = 10_000;
 const GONE_MS = 35_000;
 
 /** Brings one object into the cluster: one request, or none when it is known to be as desired. */
-export async function applyTarget(
+export function applyTarget(
+  destination: Destination,
+  target: Target,
+  app: Application,
+  verdicts: Verdicts,
+  options: readonly string[],
+): Promise<Outcome<Change>> {
+  return leniently(target, options, () => applyOnce(destination, target, app, verdicts, options));
+}
+
+async function applyOnce(
   destination: Destination,
   target: Target,
   app: Application,
@@ -104,7 +116,12 @@ async function send(
   options: readonly string[],
 ): Promise<Outcome<KubeObject>> {
   if (current && syncOption("Replace", object, options) === "true") {
-    return writer.update(resource, { ...object, metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion } });
+    const { namespace, name } = object.metadata;
+    return writer.json("PUT", resourcePath(resource, namespace, name), {
+      body: { ...object, metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion } },
+      // Unlike server-side apply it would drop what it does not know, and say nothing.
+      query: { fieldManager: FIELD_MANAGER, fieldValidation: isLenient(object, options) ? "Ignore" : "Strict" },
+    });
   }
   return writer.apply(resource, object);
 }

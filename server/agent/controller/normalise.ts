@@ -17,6 +17,10 @@ export interface Target {
   resource?: Resource;
   problem?: Failure;
 }
+  /** Fields that its kind does not have and that were left out of `object`, as `Validate=false` asks. */
+  undeclared?: string[];
+  /** As it was with them. */
+  whole?: Pick<Target, "object" | "digest">;
 
 export interface Normalised {
   targets: Target[];

@@ -18,6 +18,7 @@ import { belongs } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
 import { appLabel } from "./tracking.ts";
+import { leniently } from "./undeclared.ts";
 
 export interface Observed {
   status: "Synced" | "OutOfSync" | "Unknown";
@@ -190,7 +191,8 @@ async function isSame(
   if (known !== undefined) return known;
   let same = covered(target.object, current);
   if (!same) {
-    const tried = await dryRun(client, target, current, comparing(app, settings, target.object));
+    const options = app.spec.syncPolicy?.syncOptions ?? [];
+    const tried = await leniently(target, options, () => dryRun(client, target, current, comparing(app, settings, target.object)));
     // What cannot be tried cannot be the same: an immutable field, a refusing webhook. The sync will say why.
     if (tried.kind === "again") return false;
     same = tried.kind === "done" && tried.value;

@@ -8,6 +8,7 @@ import type { Destination } from "./destination.ts";
 import type { Target } from "./normalise.ts";
 import { syncOption } from "./order.ts";
 import type { Task } from "./tasks.ts";
+import { leniently } from "./undeclared.ts";
 
 interface Sync {
   app: Application;
@@ -37,7 +38,8 @@ export async function rehearse(
   if (current && verdicts.get(target!, current)) return done("unchanged");
   const anew = ["Replace", "Force"].some((name) => syncOption(name, object, options) === "true");
   if (current && anew) return done("configured");
-  const tried = await writer.apply(target!.resource, object, { dryRun: true });
+  const trial = { ...target!, object };
+  const tried = await leniently(trial, options, () => writer.apply(trial.resource!, trial.object, { dryRun: true }));
   // What was not there before has no version.
   if (tried.kind === "done") return done(tried.value.metadata.resourceVersion ? "configured" : "created");
   const { namespace } = object.metadata;

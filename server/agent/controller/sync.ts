@@ -17,7 +17,7 @@ import { belongs } from "./projects.ts";
 import { rehearse } from "./rehearse.ts";
 import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
 import { appLabel, markOf, ownerOf } from "./tracking.ts";
-import { missingKind, shortName } from "./words.ts";
+import { leftOut, missingKind, shortName } from "./words.ts";
 
 export interface SyncInput {
   app: Application;
@@ -120,18 +120,20 @@ class Run {
   /** What would become of each object, in the cluster as it is now: nothing is written, not even what others need to be there first. */
   async rehearse(): Promise<OperationState> {
     for (const task of this.tasks) this.#leave(task);
+    const open = this.tasks.filter((task) => !this.#results.has(task.id));
+    const tried = new Map<Task, Awaited<ReturnType<typeof rehearse>>>();
     await inParallel(
-      this.tasks.filter((task) => !this.#results.has(task.id)),
-      async (task) => {
-        if (task.prune) return this.#record(task, this.#spare(task) ?? { status: "Pruned", message: "pruned (dry run)" });
-        const tried = await rehearse(this.#input, task, this.#options);
-        if (tried.kind === "done") {
-          const ran = task.hook ? { hookPhase: "Succeeded" as const } : {};
-          this.#record(task, { status: "Synced", ...ran, message: `${shortName(task.object)} ${tried.value} (dry run)` });
-        } else if (tried.reason === SHARED) this.#record(task, { reason: SHARED, message: tried.message });
-        else this.#record(task, { status: "SyncFailed", reason: tried.reason, message: tried.message });
-      },
+      open.filter((task) => !task.prune),
+      async (task) => void tried.set(task, await rehearse(this.#input, task, this.#options)),
     );
+    for (const task of open) {
+      const outcome = tried.get(task);
+      if (!outcome) this.#record(task, this.#spare(task) ?? { status: "Pruned", message: "pruned (dry run)" });
+      else if (outcome.kind === "done") {
+        const ran = task.hook ? { hookPhase: "Succeeded" as const } : {};
+        this.#record(task, { status: "Synced", ...ran, message: `${shortName(task.object)} ${outcome.value} (dry run)` });
+      } else this.#record(task, { ...(outcome.reason === SHARED ? {} : FAILED), reason: outcome.reason, message: outcome.message });
+    }
     if (this.failed(this.tasks)) return this.finish("Failed", "one or more objects failed to apply (dry run)");
     return this.finish("Succeeded", "successfully synced (no more tasks)");
   }
@@ -306,7 +308,8 @@ class Run {
   async #apply(task: Task): Promise<void> {
     const { destination, app, verdicts } = this.#input;
     const sent = await applyTarget(destination, task.target!, app, verdicts, this.#options);
-    if (sent.kind === "done") return this.#record(task, { status: "Synced", message: `${shortName(task.object)} ${sent.value}` });
+    if (sent.kind === "done")
+      return this.#record(task, { status: "Synced", message: `${shortName(task.object)} ${sent.value}${leftOut(task.target!)}` });
     const { reason } = sent;
     // Another one was faster since this began: it is his, like what was his before.
     if (reason === SHARED) return this.#record(task, { reason, message: sent.message });
@@ -340,9 +343,11 @@ class Run {
     }
     const { target } = task;
     const made = { ...target!, object: hookObject(task.object, state), digest: `${target!.digest}@${state.startedAt}` };
-    const sent = await applyTarget(destination, made, app, verdicts, []);
-    if (sent.kind === "done") this.#record(task, { hookPhase: "Running", message: `${shortName(task.object)} ${sent.value}` });
-    else this.#record(task, { status: "SyncFailed", hookPhase: "Failed", reason: sent.reason, message: sent.message });
+    const options = this.#options.filter((option) => option.startsWith("Validate="));
+    const sent = await applyTarget(destination, made, app, verdicts, options);
+    const message = sent.kind === "done" ? `${shortName(task.object)} ${sent.value}${leftOut(made)}` : sent.message;
+    if (sent.kind === "done") this.#record(task, { hookPhase: "Running", message });
+    else this.#record(task, { status: "SyncFailed", hookPhase: "Failed", reason: sent.reason, message });
   }
 
   async #delete(task: Task, object: KubeObject): Promise<Outcome<unknown>> {
@@ -387,6 +392,8 @@ class Run {
     return { ...state, phase, message, syncResult: { ...(state.syncResult ?? deployedOf(app, sourcesOf(app), [""])), resources } };
   }
 }
+
+const FAILED = { status: "SyncFailed" } as const;
 
 const missing = ({ object }: Task): string => `${describe(object)} is missing, it might have been deleted`;
 

@@ -11,3 +11,7 @@ export function missingKind(object: KubeObject, detail: string): string {
   const { group, kind } = gvkOf(object);
   return `The Kubernetes API could not find ${group}/${kind} for requested resource ${object.metadata.namespace ?? ""}/${object.metadata.name}. Make sure the "${kind}" CRD is installed on the destination cluster. (${detail})`;
 }
+
+/** What of an object did not reach the cluster. */
+export const leftOut = ({ undeclared }: { undeclared?: readonly string[] }): string =>
+  undeclared?.length ? ` (without ${undeclared.join(", ")}, which its kind does not have)` : "";

@@ -10,6 +10,7 @@ import { csv, hookOf } from "../../controller/order.ts";
 import { belongs } from "../../controller/projects.ts";
 import { toTargets } from "../../controller/render.ts";
 import { markOf, ownerOf } from "../../controller/tracking.ts";
+import { leniently } from "../../controller/undeclared.ts";
 import type { Rendered } from "../../repo/types.ts";
 import { fieldsOf, lacking, managerOf, pointer } from "./fields.ts";
 import { desired, type Glance, withGlance } from "./glance.ts";
@@ -87,7 +88,7 @@ class Look {
     }
     if (covered(target.object, trim(live))) return done(undefined);
     const how = comparing(app, settings, target.object);
-    const tried = await attempt(client, target, live, how);
+    const tried = await leniently(target, app.spec.syncPolicy?.syncOptions ?? [], () => attempt(client, target, live, how));
     if (tried.kind === "done") {
       const fields = fieldsOf(tried.value.live, tried.value.next, live.metadata.managedFields);
       return done(fields.length ? this.#update(target.object, tried.value.live, tried.value.next, fields) : undefined);
