@@ -3,6 +3,7 @@ import { done, type Outcome } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../kube/object.ts";
 import type { Application } from "./application.ts";
+import { type CompareOptions, filledIn, USUAL_OPTIONS, wantsStatus } from "./compare-options.ts";
 import { fieldsOf, type Ignoring, ignoring, NOTHING, without } from "./ignore.ts";
 import type { Target } from "./normalise.ts";
 import type { Settings } from "./settings.ts";
@@ -76,14 +77,16 @@ const isObject = (value: unknown): value is Json => typeof value === "object" &&
 export interface Comparing {
   ignored: Ignoring;
   tracking: Tracking;
+  options: CompareOptions;
 }
 
-const AS_IT_IS: Comparing = { ignored: NOTHING, tracking: BY_ANNOTATION };
+const AS_IT_IS: Comparing = { ignored: NOTHING, tracking: BY_ANNOTATION, options: USUAL_OPTIONS };
 
 /** As the application and the settings for all want an object compared. */
-export const comparing = (app: Application, { rules, tracking }: Settings, object: KubeObject): Comparing => ({
+export const comparing = (app: Application, { rules, tracking, compares }: Settings, object: KubeObject): Comparing => ({
   ignored: ignoring(app, rules, object),
   tracking,
+  options: compares,
 });
 
 /** Whether applying the object would change anything but what is ignored, by asking the API server to try. */
@@ -117,9 +120,20 @@ export const countedOf = (
   object: KubeObject,
   live: KubeObject,
   wanted: KubeObject,
-  { ignored, tracking }: Comparing,
+  { ignored, tracking, options }: Comparing,
   owned: readonly FieldSet[] = [],
-): KubeObject => without(migrated(bare(object), live, wanted, tracking), ignored, owned);
+): KubeObject => {
+  const { status } = object as KubeObject & { status?: unknown };
+  // One that nobody wants is the cluster's own to change while it is looked at.
+  const counted =
+    status !== undefined && wanted.status !== undefined && wantsStatus(wanted, options) ? { ...bare(object), status } : bare(object);
+  const filled = filledIn(wanted, options);
+  return without(
+    migrated(counted, live, wanted, tracking),
+    filled.length ? { ...ignored, pointers: [...ignored.pointers, ...filled] } : ignored,
+    owned,
+  );
+};
 
 /** What a user decided, without what the server keeps about it. */
 export function bare(object: KubeObject): KubeObject {

@@ -3,6 +3,7 @@ import { type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { describe, gvkOf, type KubeObject, objectKey } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { MANIFEST_INVALID } from "../../kube/yaml.ts";
+import { USUAL_OPTIONS, wantsStatus } from "./compare-options.ts";
 import { type Hook, hookOf, waveOf } from "./order.ts";
 import { BY_ANNOTATION, mark } from "./tracking.ts";
 
@@ -16,11 +17,11 @@ export interface Target {
   /** Where to send it; absent when the cluster does not have the kind, and `problem` says so. */
   resource?: Resource;
   problem?: Failure;
-}
   /** Fields that its kind does not have and that were left out of `object`, as `Validate=false` asks. */
   undeclared?: string[];
   /** As it was with them. */
   whole?: Pick<Target, "object" | "digest">;
+}
 
 export interface Normalised {
   targets: Target[];
@@ -39,7 +40,7 @@ export async function normalise(
   app: string,
   namespace: string,
   find: (group: string, version: string, kind: string) => Promise<Outcome<Resource>>,
-  tracking = BY_ANNOTATION,
+  { tracking, compares } = { tracking: BY_ANNOTATION, compares: USUAL_OPTIONS },
 ): Promise<Normalised> {
   const byKey = new Map<string, Target>();
   const times = new Map<string, number>();
@@ -56,7 +57,7 @@ export async function normalise(
     // Without a name a request would mean all objects of the kind.
     if (found.kind === "done" && !name && !generateName) found = stop(MANIFEST_INVALID, `${kind} has no metadata.name`);
     const resource = found.kind === "done" ? found.value : undefined;
-    const object = clean(given, resource?.namespaced ?? true, namespace);
+    const object = clean(given, resource?.namespaced ?? true, namespace, wantsStatus(given, compares));
     const hook = hookOf(object);
     mark(object, app, namespace, tracking);
     const key = objectKey(group, kind, object.metadata.namespace ?? "", object.metadata.name ?? object.metadata.generateName ?? "");
@@ -75,8 +76,9 @@ export async function normalise(
   return { targets: [...byKey.values()], repeated };
 }
 
-function clean(given: KubeObject, namespaced: boolean, namespace: string): KubeObject {
-  const { status: _, ...object } = given as KubeObject & { status?: unknown };
+function clean(given: KubeObject, namespaced: boolean, namespace: string, keepsStatus: boolean): KubeObject {
+  const { status, ...rest } = given as KubeObject & { status?: unknown };
+  const object = keepsStatus ? given : rest;
   const { creationTimestamp, resourceVersion, uid, managedFields, generation, ...metadata } = given.metadata;
   if (!namespaced) delete metadata.namespace;
   else if (!metadata.namespace && namespace) metadata.namespace = namespace;

@@ -126,7 +126,7 @@ export async function toTargets(
     instanceOf(app, own),
     app.spec.destination.namespace ?? "",
     (group, version, kind) => client.discovery.find(group, version, kind),
-    settings.tracking,
+    settings,
   );
   return { ...normalised, excluded: excluded.map((object) => `${gvkOf(object).group}/${object.kind} ${object.metadata.name}`) };
 }

@@ -5,6 +5,7 @@ import { Judge } from "../../kube/health/judge.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { type LabelSelector, type Labels, labelTest } from "../../kube/selector.ts";
 import type { IgnoreDifference } from "./application.ts";
+import { type CompareOptions, readCompareOptions, USUAL_OPTIONS } from "./compare-options.ts";
 import { type Intervals, readIntervals, USUAL } from "./intervals.ts";
 import { BY_ANNOTATION, METHODS, type Tracking } from "./tracking.ts";
 
@@ -25,7 +26,8 @@ const MAX_KNOWN = 10_000;
 const MAX_GLOBAL = 100;
 // Of `argocd-cm`: what decides what is wanted, or how it is compared.
 const RELEVANT =
-  /^(resource\.(exclusions|inclusions|customizations)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$|timeout\..*reconciliation)/;
+  /^(resource\.(exclusions|inclusions|customizations|compareoptions)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$|timeout\..*reconciliation)/;
+const COMPARE = "resource.compareoptions";
 const IGNORE = "resource.customizations.ignoreDifferences.";
 
 /** A project whose lists hold for all projects with such labels too. */
@@ -50,6 +52,7 @@ export class Settings {
   globalProjects: GlobalProject[] = [];
   tracking: Tracking = BY_ANNOTATION;
   intervals: Intervals = USUAL;
+  compares: CompareOptions = USUAL_OPTIONS;
   /** Where else there are Applications and sets of them, by `argocd-cmd-params-cm`: names and patterns. */
   applicationNamespaces: readonly string[] = [];
   setNamespaces: readonly string[] = [];
@@ -78,6 +81,9 @@ export class Settings {
     this.#inclusions = this.#filters(data, "resource.inclusions");
     this.globalProjects = this.#globals(data.globalProjects);
     this.tracking = this.#tracking(data);
+    const compares = readCompareOptions(this.#yaml(COMPARE, data[COMPARE]));
+    this.compares = typeof compares === "string" ? USUAL_OPTIONS : compares;
+    if (typeof compares === "string") this.problems.push(`argocd-cm: ${COMPARE}: ${compares}`);
     this.rules = [
       ...relevant.filter(([key]) => key.startsWith(IGNORE)).flatMap(([key, text]) => this.#rule(key, key.slice(IGNORE.length), text)),
       ...this.#old(data["resource.customizations"]),

@@ -7,6 +7,7 @@ import { KUBE } from "../../kube/errors.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
 import { parseManifests } from "../../kube/yaml.ts";
 import { META } from "../controller/application.ts";
+import { filledIn, wantsStatus } from "../controller/compare-options.ts";
 import { fieldsOf, ignoring, without } from "../controller/ignore.ts";
 import { belongs } from "../controller/projects.ts";
 import { appLabel, markOf, migrated, ownerOf, type Tracking } from "../controller/tracking.ts";
@@ -141,11 +142,13 @@ function compare({ app, settings }: RenderedApplication, before: KubeObject[], a
   for (const key of new Set([...now!.keys(), ...old!.keys()])) {
     const [live, desired] = [old!.get(key), now!.get(key)];
     const shown = (live ?? desired)!;
-    const rules = ignoring(app, settings.rules, shown);
+    const { pointers, ...others } = ignoring(app, settings.rules, shown);
+    const rules = { ...others, pointers: [...pointers, ...filledIn(desired ?? shown, settings.compares)] };
+    const keepsStatus = desired?.status !== undefined && wantsStatus(desired, settings.compares);
     const settled = (object: KubeObject) => (live && desired ? migrated(object, live, desired, settings.tracking) : object);
     const owned = live ? fieldsOf(live, rules.managers) : [];
     const bare = (object: KubeObject | undefined) =>
-      object && without(plain(settled(object), settings.tracking), rules, live && desired ? owned : []);
+      object && without(plain(settled(object), settings.tracking, keepsStatus), rules, live && desired ? owned : []);
     const [left, right] = [bare(live), bare(desired)];
     if (left && right && canonical(left) === canonical(right)) continue;
     const text = (object: KubeObject | undefined) => object && toYaml(masked(object, salt));
@@ -169,9 +172,9 @@ const placeOf = (object: KubeObject) => ({
 });
 
 /** What a person decided, with the values of a Secret in one form. */
-function plain(given: KubeObject, tracking: Tracking): KubeObject {
+function plain(given: KubeObject, tracking: Tracking, keepsStatus: boolean): KubeObject {
   const object = JSON.parse(JSON.stringify(withoutTracking(given, tracking))) as KubeObject & { status?: unknown };
-  delete object.status;
+  if (!keepsStatus) delete object.status;
   for (const field of ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"])
     delete object.metadata[field];
   delete object.metadata.annotations?.["kubectl.kubernetes.io/last-applied-configuration"];

@@ -15,8 +15,7 @@ const KEYS = ["name", "key", "containerPort", "port", "mountPath", "ip", "topolo
  * wanted no more goes, all else stays. Who applied what, the live object says in its managed fields or in kubectl's annotation.
  */
 export function predict(desired: KubeObject, live: KubeObject): KubeObject {
-  const { status: _, ...wanted } = desired as KubeObject & { status?: unknown };
-  const result = map(wanted, live, fieldsOf(live)) as KubeObject;
+  const result = map(desired, live, fieldsOf(live)) as KubeObject;
   const { annotations } = result.metadata;
   if (annotations?.[LAST_APPLIED]) {
     const { [LAST_APPLIED]: _, ...rest } = annotations;
