@@ -235,7 +235,9 @@ export class KubeClient {
     signal: AbortSignal | Deadline,
   ) {
     const headers: Record<string, string> = { accept: ask.accept ?? "application/json", "user-agent": "outpost" };
+    const { basic } = this.config;
     if (token) headers.authorization = `Bearer ${token.reveal()}`;
+    else if (basic) headers.authorization = `Basic ${Buffer.from(`${basic.username}:${basic.password.reveal()}`).toString("base64")}`;
     if (this.config.impersonate) headers["impersonate-user"] = this.config.impersonate;
     if (ask.body !== undefined) headers["content-type"] = ask.contentType ?? "application/json";
     this.requests[method] = (this.requests[method] ?? 0) + 1;

@@ -19,6 +19,8 @@ export interface KubeConfig {
   insecure?: boolean;
   serverName?: string;
   proxyUrl?: string;
+  /** A name and a password, where no token is: API servers take none any more, but what stands before them may. */
+  basic?: { username: string; password: Secret };
   /** Another user to act as, if these credentials may. */
   impersonate?: string;
   /** The bearer token for the next request: a new one when it has ended, or when the server has refused the one that is given. */

@@ -9,7 +9,7 @@ import { type Application, META } from "./application.ts";
 import { Claims } from "./claims.ts";
 import { Live } from "./live.ts";
 import { Settings } from "./settings.ts";
-import { type SignIn, tokenOf } from "./sign-in.ts";
+import { basicOf, type SignIn, tokenOf } from "./sign-in.ts";
 import { appLabel } from "./tracking.ts";
 
 export const IN_CLUSTER = "https://kubernetes.default.svc";
@@ -93,7 +93,7 @@ export class Destinations {
     if (server && name)
       return stop("DestinationInvalid", `application destination can't have both name and server defined: ${name} ${server}`);
     if (!server && !name) return stop("DestinationInvalid", "application destination has neither a server nor a name");
-    const found = [...this.#secrets.values()].filter((c) => (name ? c.name === name : sameServer(c.server, server!)));
+    const found = this.#named({ server, name });
     if (found.length > 1) return stop("DestinationAmbiguous", `there are ${found.length} clusters ${name ?? server}`);
     if (found[0]) return this.#connect(found[0]);
     if (name === "in-cluster" || (server && sameServer(server, IN_CLUSTER)))
@@ -105,6 +105,15 @@ export class Destinations {
         ),
       );
     return stop("ClusterNotFound", name ? `there are no clusters with this name: ${name}` : `cluster ${server} is not configured`);
+  }
+
+  /** The shard that the Secret of an application's cluster names. */
+  shardOf({ spec }: Pick<Application, "spec">): number | undefined {
+    return this.#named(spec.destination ?? {})[0]?.shard;
+  }
+
+  #named({ server, name }: { server?: string | undefined; name?: string | undefined }): ClusterSecret[] {
+    return [...this.#secrets.values()].filter((c) => (name ? c.name === name : server !== undefined && sameServer(c.server, server)));
   }
 
   async close(): Promise<void> {
@@ -206,6 +215,7 @@ interface ClusterSecret {
   namespaces: string[];
   clusterWide: boolean;
   skipped: boolean;
+  shard?: number;
   hasCredentials: boolean;
   config?: KubeConfig;
   problem?: string;
@@ -232,13 +242,15 @@ function readSecret(secret: KubeObject): ClusterSecret {
   };
   // Whoever names namespaces means them alone, unless he says otherwise.
   cluster.clusterWide = cluster.namespaces.length === 0 || field("clusterResources") === "true";
+  if (/^\d{1,4}$/.test(field("shard").trim())) cluster.shard = Number(field("shard"));
   try {
     const config = JSON.parse(field("config") || "{}") as ClusterConfig;
     const tls = config.tlsClientConfig ?? {};
     const pem = (text?: string) => (text ? Buffer.from(text, "base64").toString("utf8") : undefined);
     const key = pem(tls.keyData);
     const token = tokenOf(config, server);
-    cluster.hasCredentials = Boolean(token || key);
+    const basic = basicOf(config);
+    cluster.hasCredentials = Boolean(token || basic || key);
     cluster.config = {
       server: new URL(server).href.replace(/(?<!\/)\/+$/, ""),
       namespace: "default",
@@ -249,6 +261,7 @@ function readSecret(secret: KubeObject): ClusterSecret {
       serverName: tls.serverName || undefined,
       proxyUrl: config.proxyUrl || undefined,
       token,
+      ...(basic ? { basic } : {}),
     };
     const addresses = [cluster.config.server, ...(config.proxyUrl ? [config.proxyUrl] : [])];
     if (addresses.some((address) => isMetadata(new URL(address).hostname))) cluster.problem = "it leads to a refused address";

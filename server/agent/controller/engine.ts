@@ -95,6 +95,7 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
     log,
     signal,
   });
+  shard.pinned = (app) => controller.deps.destinations.shardOf(app);
   await controller.start();
   const allowed = env.OUTPOST_SCM_PROVIDERS?.split(",").map((one) => one.trim());
   const { deps } = controller;

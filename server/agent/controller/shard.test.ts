@@ -20,6 +20,16 @@ test("all applications of a cluster are one shard's", () => {
   for (const app of apps) expect(owner(app)).toBe(owner(apps[Number(app.metadata.name.slice(4)) % 40]!));
 });
 
+test("a cluster's Secret names its shard, if there is such a one", () => {
+  const shards = [0, 1, 2].map((index) => new Shard(index, 3, "cluster"));
+  const owner = (app: Application) => shards.findIndex((shard) => shard.owns(app));
+  const before = apps.map(owner);
+  for (const shard of shards) shard.pinned = () => 2;
+  expect(new Set(apps.map(owner))).toEqual(new Set([2]));
+  for (const shard of shards) shard.pinned = () => 3;
+  expect(apps.map(owner)).toEqual(before);
+});
+
 test("the number is the Pod's own, and a wrong one is refused", () => {
   expect(Shard.of({ POD_NAME: "outpost-controller-2", OUTPOST_SHARDS: "3" }).index).toBe(2);
   expect(Shard.of({ POD_NAME: "outpost-controller-7d9f-x2" }).count).toBe(1);

@@ -8,6 +8,8 @@ export class Shard {
   readonly index: number;
   readonly count: number;
   readonly #by: "application" | "cluster";
+  /** The shard that the Secret of an application's cluster names; it counts where clusters are shared out, and such a shard is there. */
+  pinned: (app: Pick<Application, "spec">) => number | undefined = () => undefined;
 
   constructor(index = 0, count = 1, by: "application" | "cluster" = "application") {
     if (!Number.isInteger(count) || count < 1 || count > MAX_SHARDS) throw new Error(`OUTPOST_SHARDS must be from 1 to ${MAX_SHARDS}`);
@@ -26,8 +28,11 @@ export class Shard {
     return new Shard(Number(own ?? Number.NaN), count, by);
   }
 
-  owns({ metadata, spec }: Pick<Application, "metadata" | "spec">): boolean {
+  owns(app: Pick<Application, "metadata" | "spec">): boolean {
     if (this.count === 1) return true;
+    const { metadata, spec } = app;
+    const pinned = this.#by === "cluster" ? this.pinned(app) : undefined;
+    if (pinned !== undefined && pinned < this.count) return pinned === this.index;
     const { server, name } = spec.destination ?? {};
     const key = this.#by === "cluster" ? `${name ?? ""} ${server ?? ""}` : metadata.name;
     return Number.parseInt(digest(key).slice(0, 8), 16) % this.count === this.index;

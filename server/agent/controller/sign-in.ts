@@ -13,6 +13,8 @@ import { KUBE } from "../../kube/errors.ts";
 /** How the `config` of a cluster's Secret says that one signs in. */
 export interface SignIn {
   bearerToken?: string;
+  username?: string;
+  password?: string;
   awsAuthConfig?: { clusterName?: string; roleARN?: string; profile?: string };
   execProviderConfig?: {
     command?: string;
@@ -58,6 +60,12 @@ export function tokenOf(config: SignIn, server: string, env: NodeJS.ProcessEnv =
   if (known.size >= MAX_KNOWN) known.clear();
   if (env === process.env) known.set(id, made);
   return made;
+}
+
+/** A name and a password; whoever signs in by a token, AWS or a program has no use for them. */
+export function basicOf({ username, password, bearerToken, awsAuthConfig, execProviderConfig }: SignIn): KubeConfig["basic"] {
+  if (!username || bearerToken || awsAuthConfig || execProviderConfig?.command) return undefined;
+  return { username, password: new Secret(password ?? "") };
 }
 
 const known = new Map<string, NonNullable<KubeConfig["token"]>>();

@@ -1,5 +1,6 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
+import { request } from "node:https";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -115,6 +116,61 @@ test("a program's token, a proxy and a name for the certificate lead to a real A
   expect(await connection({ execProviderConfig, tlsClientConfig: { ...tlsClientConfig, serverName: "kubernetes.default.svc" } })).toEqual({
     state: "Successful",
   });
+});
+
+test("what stands before an API server and asks for a name and a password is given those of the Secret, for watches too", async () => {
+  const { ca: trusted, cert, key, token: signIn } = client.config;
+  const given = (await signIn?.())?.reveal();
+  const seen = new Set<string>();
+  // As a proxy that signs people in does: it knows names, and speaks to the API server by itself.
+  const front = createServer((asked, answer) => {
+    seen.add(asked.headers.authorization ?? "");
+    const { authorization, host: _, ...headers } = asked.headers;
+    if (authorization !== `Basic ${Buffer.from("ana:pass:word").toString("base64")}`) return void answer.writeHead(401).end("{}");
+    const onward = request(`${api.url}${asked.url}`, {
+      method: asked.method,
+      headers: { ...headers, ...(given ? { authorization: `Bearer ${given}` } : {}) },
+      ca: trusted,
+      cert,
+      key: key?.reveal(),
+    });
+    onward.on("response", (said) => said.pipe(answer.writeHead(said.statusCode!, said.headers)));
+    asked.pipe(onward);
+    answer.on("close", () => onward.destroy());
+    onward.on("error", () => answer.destroy());
+  });
+  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  const destinations = new Destinations({
+    home: client,
+    own: "default",
+    namespaces: [],
+    changed: () => {},
+    signal: new AbortController().signal,
+  });
+  const abort = new AbortController();
+  try {
+    expect(await connection({ username: "ana", password: "pass:word" }, url)).toEqual({ state: "Successful" });
+    expect(await connection({ username: "ana", password: "other" }, url)).toEqual({ state: "Failed", reason: "AuthenticationFailed" });
+    seen.clear();
+    expect(await connection({ username: "ana", password: "pass:word", bearerToken: "t" }, url)).toMatchObject({ state: "Failed" });
+    expect([...seen]).toEqual(["Bearer t"]);
+
+    destinations.replace([secretOf({ username: "ana", password: "pass:word" }, url)]);
+    const found = await destinations.find({ spec: { destination: { name: "away" } } } as Application);
+    if (found.kind !== "done") throw new Error(found.message);
+    const watched = await found.value.client.stream("/api/v1/namespaces", { watch: true }, abort.signal);
+    if (watched.kind !== "done") throw new Error(watched.message);
+    for await (const line of watched.value) {
+      expect(JSON.parse(line.toString().split("\n")[0]!)).toMatchObject({ type: "ADDED", object: { kind: "Namespace" } });
+      break;
+    }
+  } finally {
+    abort.abort();
+    await destinations.close();
+    front.closeAllConnections();
+    await new Promise((resolve) => front.close(resolve));
+  }
 });
 
 test.each<[string, () => object, string | undefined, string]>([
