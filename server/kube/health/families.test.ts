@@ -109,9 +109,9 @@ const cases: Case[] = [
   ],
   [
     "apiextensions.k8s.io/CustomResourceDefinition",
-    "the last condition that counts gives the words",
+    "the condition that counts gives the words",
     { status: conditions("NonStructuralSchema=True: no type", "Established=True: it is served") },
-    "Degraded: Schema violations found: it is served",
+    "Degraded: Schema violations found: no type",
   ],
   [
     "policy/PodDisruptionBudget",
