@@ -178,3 +178,33 @@ test("an application of more resources than etcd takes in one object tells of th
   expect(again.status?.resources).toEqual(resources);
   expect(again.status?.conditions).toEqual(conditions);
 }, 240_000);
+
+test("a status tells where an application is reached, what images each object has, and whether it deploys applications", async () => {
+  const ingress = `---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web, annotations: {link.argocd.argoproj.io/graphs: "Graphs|https://graphs.example"}}
+spec: {tls: [{hosts: [shop.example]}], rules: [{host: shop.example, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}
+`;
+  const child = `---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: child, namespace: ${w.namespace}, annotations: {argocd.argoproj.io/skip-reconcile: "true"}}
+spec: {project: default, source: {repoURL: "https://git.example/r", path: .}, destination: {name: in-cluster, namespace: child}}
+`;
+  await w.git.createRepository("reached", { files: { "all.yaml": `${fourObjects()}${ingress}${child}` } });
+  await w.app("reached", { repo: "reached" });
+  const app = await w.until("reached", (a) => synced(a) && a.status?.summary?.isAppOfApps, "an application of applications");
+  expect(app.status?.summary).toEqual({
+    images: ["registry.example/web:1"],
+    externalURLs: ["Graphs|https://graphs.example", "https://shop.example/"],
+    isAppOfApps: true,
+  });
+  const images = app.status?.operationState?.syncResult?.resources?.map(({ kind, images }) => [kind, images]);
+  expect(images).toContainEqual(["Deployment", ["registry.example/web:1"]]);
+  expect(images).toContainEqual(["ConfigMap", undefined]);
+  await w.git.commit("reached", { "all.yaml": fourObjects() }, "neither");
+  await w.refresh("reached");
+  const later = await w.until("reached", (a) => synced(a) && a.status?.summary?.isAppOfApps === undefined, "without applications");
+  expect(later.status?.summary).toEqual({ images: ["registry.example/web:1"] });
+});

@@ -123,6 +123,7 @@ export interface ResourceResult {
   hookType?: string;
   hookPhase?: OperationPhase;
   syncPhase?: string;
+  images?: string[];
 }
 
 /** What a sync works with, as Argo CD writes it: one source with its revision, or several with theirs. */
@@ -158,7 +159,7 @@ export interface ApplicationStatus {
   conditions?: ApplicationCondition[];
   operationState?: OperationState;
   history?: HistoryEntry[];
-  summary?: { images?: string[]; externalURLs?: string[] };
+  summary?: { images?: string[]; externalURLs?: string[]; isAppOfApps?: boolean };
   sourceType?: string;
   sourceTypes?: string[];
   reconciledAt?: string;

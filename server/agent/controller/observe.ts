@@ -5,7 +5,7 @@ import { aggregateHealth, type Health, type HealthStatus } from "../../kube/heal
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
-import { type Application, META, type ResourceStatus } from "./application.ts";
+import { type Application, type ApplicationStatus, META, type ResourceStatus } from "./application.ts";
 import { otherOwner } from "./apply.ts";
 import { comparing, covered, dryRun } from "./compare.ts";
 import { asksConfirmation } from "./confirm.ts";
@@ -17,6 +17,7 @@ import { csv, hookOf } from "./order.ts";
 import { belongs } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
+import { imagesOf, summaryOf } from "./summary.ts";
 import { appLabel } from "./tracking.ts";
 import { leniently } from "./undeclared.ts";
 
@@ -29,7 +30,7 @@ export interface Observed {
   prunable: KubeObject[];
   inventory: number;
   namespaceChanged: boolean;
-  images: string[];
+  summary: NonNullable<ApplicationStatus["summary"]>;
 }
 
 /** Watches every kind an application wants or had; failures are the kinds that cannot be seen. */
@@ -85,6 +86,7 @@ export async function observe(
   for (const message of ruleProblems(app)) report.condition("ComparisonError", "IgnoreRuleInvalid", message);
   for (const message of destination.settings.problems) report.condition("ComparisonError", "SettingsInvalid", message);
 
+  const present: KubeObject[] = [];
   const compared = targets.filter((target) => !target.hook);
   await lookUpUnlabelled(app, compared, destination, memory, unseen);
   const same = await Promise.all(compared.map((target) => isSame(app, target, live.get(target.key, label), destination, memory, unseen)));
@@ -134,6 +136,7 @@ export async function observe(
     if (unseen.has(kindId(object))) {
       resources.push({ ...rowOf(object, 0), status: "Unknown" });
       continue;
+    if (current) present.push(current);
     }
     const row: ResourceStatus = { ...rowOf(object, 0), status: "OutOfSync", requiresPruning: true };
     if (asksConfirmation(object, options)) row.requiresDeletionConfirmation = true;
@@ -161,7 +164,7 @@ export async function observe(
     prunable: extra.filter((object) => !unseen.has(kindId(object))),
     namespaceChanged,
     inventory: [...live.ofApp(label).values()].filter((object) => !hookOf(object)).length,
-    images: [...images].sort(),
+    summary: summaryOf(app, [...present, ...extra], [...images].sort()),
   };
 }
 
@@ -246,13 +249,4 @@ export const kindId = (object: KubeObject): string => `${gvkOf(object).group}/${
 function byName(a: ResourceStatus, b: ResourceStatus): number {
   const [x, y] = [a, b].map((r) => `${r.group ?? ""}/${r.kind}/${r.namespace ?? ""}/${r.name}`) as [string, string];
   return x < y ? -1 : x > y ? 1 : 0;
-}
-
-export function imagesOf(object: KubeObject): string[] {
-  const spec =
-    object.kind === "CronJob"
-      ? object.spec?.jobTemplate?.spec?.template?.spec
-      : (object.spec?.template?.spec ?? (object.kind === "Pod" ? object.spec : undefined));
-  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
-  return containers.map((c: { image?: string }) => c.image).filter((image): image is string => typeof image === "string");
 }

@@ -170,7 +170,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     health: healthWithTime(app, seen.health, now),
     resources: seen.resources,
     ...(hasSeveral(app) ? { sourceTypes } : { sourceType: sourceTypes[0] }),
-    summary: seen.images.length ? { images: seen.images } : {},
+    summary: seen.summary,
     controllerNamespace: deps.namespace,
   });
   const written = await report.end({ refreshed: freshness !== "cached" });

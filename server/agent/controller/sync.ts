@@ -15,6 +15,7 @@ import { KIND_UNSEEN } from "./policy.ts";
 import { preflight } from "./preflight.ts";
 import { belongs } from "./projects.ts";
 import { rehearse } from "./rehearse.ts";
+import { resultId, resultOf, type Told } from "./results.ts";
 import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
 import { appLabel, markOf, ownerOf } from "./tracking.ts";
 import { leftOut, missingKind, shortName } from "./words.ts";
@@ -372,18 +373,8 @@ class Run {
     return live && (ownerOf(live, tracking) ?? name) === name ? live : undefined;
   }
 
-  #record(task: Task, result: Pick<ResourceResult, "status" | "message" | "reason" | "hookPhase">): void {
-    const { group, version, kind } = gvkOf(task.object);
-    this.#results.set(task.id, {
-      group,
-      version,
-      kind,
-      namespace: task.object.metadata.namespace ?? "",
-      name: task.object.metadata.name,
-      ...result,
-      ...(task.hook ? { hookType: task.phase } : {}),
-      syncPhase: task.phase,
-    });
+  #record(task: Task, result: Told): void {
+    this.#results.set(task.id, resultOf(task, result));
   }
 
   #state(phase: OperationPhase, message: string): OperationState {
@@ -396,5 +387,3 @@ class Run {
 const FAILED = { status: "SyncFailed" } as const;
 
 const missing = ({ object }: Task): string => `${describe(object)} is missing, it might have been deleted`;
-
-const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;

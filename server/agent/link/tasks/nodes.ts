@@ -1,8 +1,8 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import type { Health } from "../../../kube/health/health.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
-import { imagesOf } from "../../controller/observe.ts";
 import { isNamedAfter, NAMED } from "../../controller/part.ts";
+import { imagesOf } from "../../controller/summary.ts";
 import { defined } from "../spec.ts";
 
 export type Node = Schemas["ResourceNode"];

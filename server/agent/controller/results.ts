@@ -1,0 +1,26 @@
+import { gvkOf } from "../../kube/object.ts";
+import type { ResourceResult } from "./application.ts";
+import { imagesOf } from "./summary.ts";
+import type { Task } from "./tasks.ts";
+
+/** What became of a task. */
+export type Told = Pick<ResourceResult, "status" | "message" | "reason" | "hookPhase">;
+
+export const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;
+
+export function resultOf({ object, hook, phase }: Task, told: Told): ResourceResult {
+  const { group, version, kind } = gvkOf(object);
+  const { namespace = "", name } = object.metadata;
+  const images = imagesOf(object, { begins: false });
+  return {
+    group,
+    version,
+    kind,
+    namespace,
+    name,
+    ...told,
+    ...(hook ? { hookType: phase } : {}),
+    syncPhase: phase,
+    ...(images.length ? { images } : {}),
+  };
+}
