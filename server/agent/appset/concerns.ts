@@ -11,26 +11,47 @@ export function concerns(spec: ApplicationSetSpec, url: string): boolean {
   return inside(spec, url, path, 0);
 }
 
-function inside(value: unknown, url: string, path: string | undefined, depth: number): boolean {
+function inside(value: unknown, url: string, path: string | undefined, depth: number, inTemplate = false): boolean {
   if (value === null || typeof value !== "object" || depth > MAX_DEPTH) return false;
   return Object.entries(value).some(([name, member]) => {
-    if (name === "repoURL" && typeof member === "string") return sameRepository(member, url);
-    if (path !== undefined && (name === "pullRequest" || name === "scmProvider") && asks(member, path)) return true;
-    return inside(member, url, path, depth + 1);
+    // What another generator fills in may be any repository; in a template it is none that the set itself reads.
+    if (name === "repoURL" && typeof member === "string") return sameRepository(member, url) || (!inTemplate && isTemplate(member));
+    if (path !== undefined && (name === "pullRequest" || name === "scmProvider") && asks(name, member, path)) return true;
+    return inside(member, url, path, depth + 1, inTemplate || name === "template");
   });
 }
 
+const isTemplate = (text: unknown): boolean => typeof text === "string" && text.includes("{{");
+
 /** By the names that hosts give: `owner` and `repo`, a project, or everything of an organisation or group. */
-function asks(settings: unknown, path: string): boolean {
-  return Object.values((settings ?? {}) as Free).some((host) => {
-    if (host === null || typeof host !== "object") return false;
-    const { owner, repo, project, organization, group } = host as Free;
-    const [whole, of] = [repo === undefined ? project : `${owner ?? project}/${repo}`, organization ?? group ?? owner];
-    const text = whole ?? of;
+function asks(generator: "pullRequest" | "scmProvider", settings: unknown, path: string): boolean {
+  return Object.entries((settings ?? {}) as Free).some(([host, of]) => {
+    if (of === null || typeof of !== "object") return false;
+    const { owner, repo, project, organization, group } = of as Free;
+    if ([owner, repo, project, organization, group].some(isTemplate)) return true;
+    if (host === "awsCodeCommit") return path.startsWith("v1/repos/");
+    if (/^azuredevops$/i.test(host)) return asksAzure(of, path);
+    const whole = generator === "scmProvider" ? undefined : repo === undefined ? project : `${owner ?? project}/${repo}`;
+    const text = whole ?? organization ?? group ?? owner ?? project;
     if (text === undefined) return false;
     // A number of GitLab's says nothing of the path.
     if (typeof text === "number" || /^[0-9]+$/.test(String(text))) return true;
     const wanted = String(text).toLowerCase();
     return whole === undefined ? path.startsWith(`${wanted}/`) : path === wanted;
   });
+}
+
+/** Its addresses name the organisation first, or after what a server of one's own puts before; the project is left out of some. */
+function asksAzure({ organization, repo }: Free, path: string): boolean {
+  const parts = path.split("/").map(unescaped);
+  const fits = (wanted: unknown, part: string | undefined) => String(wanted).toLowerCase() === part;
+  return parts.some((part) => fits(organization, part)) && (repo === undefined || fits(repo, parts.at(-1)));
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text).toLowerCase();
+  } catch {
+    return text;
+  }
 }

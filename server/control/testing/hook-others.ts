@@ -93,8 +93,23 @@ export const OTHER_CALLS: HookCall[] = [
     provider: "bitbucket",
     name: "a pull request",
     headers: { "x-event-key": "pullrequest:created" },
-    payload: { repository: cloudRepository, pullrequest: { id: 1 } },
-    want: { addresses: ["https://bitbucket.org/team/shop"] },
+    payload: {
+      repository: cloudRepository,
+      actor: { nickname: "octo" },
+      pullrequest: {
+        id: 1,
+        title: "Change",
+        state: "OPEN",
+        source: {
+          branch: { name: "topic" },
+          // Twelve characters of it are all that is told.
+          commit: { hash: A.slice(0, 12), type: "commit" },
+          repository: { type: "repository", full_name: "fork/shop", links: { html: { href: "https://bitbucket.org/fork/shop" } } },
+        },
+        destination: { branch: { name: "main" }, commit: { hash: B.slice(0, 12) }, repository: cloudRepository },
+      },
+    },
+    want: { addresses: ["https://bitbucket.org/team/shop", "https://bitbucket.org/fork/shop"], refs: ["topic"] },
   },
   {
     provider: "bitbucket",
