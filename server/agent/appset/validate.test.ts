@@ -1,3 +1,5 @@
+import { setFaults } from "../../control/domain/applicationset.ts";
+import { PULLS, SCM } from "./hosts/table.ts";
 import { validateApplication } from "./validate.ts";
 
 const app = (metadata: object) => ({
@@ -15,4 +17,17 @@ test.each([
 test("what it waits for and who looks at the cluster for it may be said", () => {
   const annotations = { "outpost.dev/depends-on": "b", "outpost.dev/helm-lookup": "reader", "example.com/a": "b" };
   expect(validateApplication(app({ annotations }), "outpost-agent")).toBeUndefined();
+});
+
+test.each([
+  ["scmProvider", SCM],
+  ["pullRequest", PULLS],
+])("what the service lets a set ask by %s is what is asked", (kind, hosts) => {
+  const faults = (host: string) => {
+    const template = { metadata: { name: "{{ .a }}" }, spec: {} };
+    return setFaults({ generators: [{ [kind]: { [host]: {} } }], template } as unknown as Parameters<typeof setFaults>[0]);
+  };
+  for (const host of Object.keys(hosts)) expect(faults(host)).toEqual([]);
+  const [fault] = faults("sourceforge");
+  expect([...fault!.detail.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(Object.keys(hosts).sort());
 });
