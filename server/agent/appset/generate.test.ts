@@ -244,6 +244,21 @@ test.each<[string, string, object]>([
   expect({ labels: metadata.labels, ...application }).toEqual({ project: "p", list: ["a", "b"], ...want });
 });
 
+test.each([
+  ["a source that is a text", "spec: {source: abc}", "spec.source must be an object"],
+  ["sources that are no list", "spec: {sources: {repoURL: r}}", "spec.sources must be a list"],
+  ["a flag that is a text", 'spec: {syncPolicy: {automated: {prune: "true"}}}', "spec.syncPolicy.automated.prune must be true or false"],
+  // YAML's own words for true.
+  ["an annotation that is no text", "metadata: {annotations: {a: yes}}", "metadata.annotations must be an object of texts"],
+  [
+    "a parameter of Helm that is a number",
+    "spec: {source: {helm: {parameters: [{name: a, value: 1}]}}}",
+    "parameters[0].value must be a text",
+  ],
+])("a patch makes no application with %s", async (_, templatePatch, want) => {
+  expect(await names(spec([list({ p: "q" })], "n", { templatePatch }))).toContain(want);
+});
+
 test("finalizers are those of the template and of its patch, and none where resources are preserved", async () => {
   const finalizersOf = async (more: Partial<ApplicationSetSpec>) => {
     const made = await generate("set", spec([list({ a: "1" })], "n", more), WORLD);

@@ -11,6 +11,7 @@ import { scmProvider } from "./generators/scm-provider.ts";
 import { asLabels, type Params, replaceAll } from "./params.ts";
 import { fillTemplate, strategicMerge } from "./patch.ts";
 import { selectorOf } from "./selector.ts";
+import { misshapen } from "./shape.ts";
 import { type Rendering, render } from "./template/render.ts";
 import { readYaml } from "./template/sprig-encode.ts";
 import { TemplateError } from "./template/value.ts";
@@ -107,10 +108,12 @@ function fill(template: ApplicationTemplate, spec: ApplicationSetSpec, params: P
   const { name = "", namespace, labels, annotations, finalizers } = template.metadata ?? {};
   const plain = { metadata: { name, namespace, labels, annotations, finalizers }, spec: template.spec ?? {} };
   try {
-    if (params.size === 0) return done(patched(bare(plain), spec, params, how));
-    const filled = replaceAll(bare(plain), params, how) as unknown as Generated;
-    if (!spec.syncPolicy?.preserveResourcesOnDeletion && !filled.metadata.finalizers?.length) filled.metadata.finalizers = [FINALIZER];
-    return done(patched(filled, spec, params, how));
+    const filled = params.size === 0 ? bare(plain) : (replaceAll(bare(plain), params, how) as unknown as Generated);
+    const ends = params.size > 0 && !spec.syncPolicy?.preserveResourcesOnDeletion;
+    if (ends && !filled.metadata.finalizers?.length) filled.metadata.finalizers = [FINALIZER];
+    const application = patched(filled, spec, params, how);
+    const problem = misshapen(application);
+    return problem ? stop(APPSET.template, `no application can be made of the template: ${problem}`) : done(application);
   } catch (error) {
     if (error instanceof TemplateError) return stop(APPSET.template, error.message);
     throw error;

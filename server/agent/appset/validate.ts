@@ -11,7 +11,8 @@ export function validateSpec(spec: ApplicationSetSpec): string | undefined {
     const at = `spec.generators[${i}]`;
     if (typeof entry !== "object" || entry === null) return `${at} is no object`;
     const unknown = Object.keys(entry).filter((key) => !KNOWN.has(key));
-    if (!GENERATORS.some((kind) => entry[kind])) {
+    // A selector alone is an entry that makes nothing.
+    if (!entry.selector && !GENERATORS.some((kind) => entry[kind])) {
       return `${at}: ApplicationSet contains unrecognized generators${unknown.length ? `: ${unknown.join(", ")}` : ""}`;
     }
   }
