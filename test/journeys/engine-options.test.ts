@@ -217,3 +217,43 @@ test("a replaced object is validated too: what its kind does not have fails the 
     message: expect.stringContaining('unknown field "color"'),
   });
 });
+
+test("a controller that is told to end waits for no object that is to go, and the one after it ends the sync", async () => {
+  const made = job("Force=true,Replace=true").replace("metadata: {name: each,", "metadata: {name: each, finalizers: [example.com/stays],");
+  await w.git.createRepository("staying", { files: { "job.yaml": made } });
+  await w.app("staying", { repo: "staying", syncPolicy: BY_HAND });
+  await sync("staying");
+  const uid = await uidOf("staying");
+  await write("staying", { operation: { sync: {} } });
+  const going = async () => (await w.object(JOB, "staying", "each"))?.metadata.deletionTimestamp !== undefined;
+  await w.settled(going, "being deleted");
+  const before = Date.now();
+  await w.restart();
+  // It would have been waited for for 35 s, and work that runs is given 8 s to end.
+  expect(Date.now() - before).toBeLessThan(6_000);
+  expect(state(await w.get("staying"))?.phase ?? "not begun").toMatch(/Running|not begun|Succeeded/);
+  expect(await uidOf("staying")).toBe(uid);
+  value(await w.client.mergePatch(JOB, "staying", "each", { metadata: { finalizers: null } }));
+  await w.settled(async () => ![uid, undefined].includes(await uidOf("staying")), "made anew");
+  expect(state(await w.until("staying", ended, "synced"))?.phase).toBe("Succeeded");
+});
+
+test("between two waves there is as long a pause as is asked for, and none after the last", async () => {
+  const wave = (name: string, n: number) => configMap(name, {}, `, annotations: {argocd.argoproj.io/sync-wave: "${n}"}`);
+  await w.git.createRepository("slow", { files: { "a.yaml": wave("a", 0), "b.yaml": wave("b", 1) } });
+  await w.app("slow", { repo: "slow", syncPolicy: BY_HAND });
+  const took = async () => {
+    const { startedAt, finishedAt } = state(await sync("slow"))!;
+    return Date.parse(finishedAt!) - Date.parse(startedAt);
+  };
+  w.controller.deps.waveDelayMs = 2_000;
+  // Told in whole seconds.
+  expect(await took()).toBeGreaterThanOrEqual(1_000);
+  w.controller.deps.waveDelayMs = 600_000;
+  await write("slow", { operation: { sync: {} } });
+  await w.until("slow", (app) => app.operation === undefined || state(app)?.phase === "Running", "begun");
+  const before = Date.now();
+  await w.restart();
+  expect(Date.now() - before).toBeLessThan(6_000);
+  expect(state(await w.until("slow", ended, "synced by the next one"))?.phase).toBe("Succeeded");
+});

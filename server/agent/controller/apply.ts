@@ -11,6 +11,7 @@ import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
 import { formerFields, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
+import { pause } from "./pause.ts";
 import { isMarked, markOf, ownerOf } from "./tracking.ts";
 import { isLenient, leniently } from "./undeclared.ts";
 
@@ -20,6 +21,9 @@ export type Change = "created" | "configured" | "unchanged";
 const MIGRATION = "argocd.argoproj.io/client-side-apply-migration-manager";
 /** Why an object is left to another application. */
 export const SHARED = "SharedResource";
+/** Why an object is left to the controller that comes after this one. */
+export const ENDING = "ControllerEnding";
+const POLL_MS = 100;
 const ESTABLISHED_MS = 10_000;
 // A Pod that is deleted has 30 s to end.
 const GONE_MS = 35_000;
@@ -127,7 +131,7 @@ async function send(
 }
 
 async function recreate(
-  { client, writer }: Destination,
+  { client, writer, ending }: Destination,
   resource: Resource,
   object: KubeObject,
   current: KubeObject,
@@ -141,7 +145,7 @@ async function recreate(
     const { kind, metadata } = there.value as KubeObject;
     if (kind === "Status" || metadata.uid !== uid) break;
     if (Date.now() > deadline) return again("StillThere", `${describe(object)} was deleted to be made anew, and is still there`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    if (!(await pause(POLL_MS, ending))) return again(ENDING, `${describe(object)} was deleted to be made anew, and the controller ends`);
   }
   return writer.apply(resource, object);
 }
@@ -173,7 +177,7 @@ async function resourceOf({ client, live }: Destination, target: Target, label: 
   return found;
 }
 
-async function waitEstablished({ client }: Destination, resource: Resource, name: string): Promise<Failure | undefined> {
+async function waitEstablished({ client, ending }: Destination, resource: Resource, name: string): Promise<Failure | undefined> {
   const deadline = Date.now() + ESTABLISHED_MS;
   do {
     const read = await client.get(resource, undefined, name);
@@ -183,7 +187,8 @@ async function waitEstablished({ client }: Destination, resource: Resource, name
       client.discovery.forget();
       return undefined;
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    if (!(await pause(POLL_MS, ending)))
+      return again(ENDING, `CustomResourceDefinition ${name} is not established yet, and the controller ends`);
   } while (Date.now() < deadline);
   return again("NotEstablished", `CustomResourceDefinition ${name} was not established within ${ESTABLISHED_MS / 1_000} s`);
 }

@@ -109,7 +109,7 @@ export class Controller {
     const settings = new Settings();
     const corrected = (label: string) => this.deps.memory.get(this.#labels.get(label) ?? "")?.verdicts.keepOnly(new Set());
     const told = { changed, corrected, signal: this.#watching.signal };
-    const destinations = new Destinations({ home, own: namespace, settings, namespaces: managed, ...told });
+    const destinations = new Destinations({ home, own: namespace, settings, namespaces: managed, ending: signal, ...told });
     signal.addEventListener("abort", () => void this.stop(), { once: true });
     const projects = new Projects();
     const { pollMs } = options;
@@ -272,12 +272,12 @@ export class Controller {
 
   #gone(name: string): void {
     const app = this.deps.store.get(name);
-    this.deps.store.gone(name);
-    this.deps.memory.delete(name);
     // Nobody waits for its hooks any more.
     if (app && this.#shard.owns(app)) for (const one of this.deps.destinations.open) void releaseHooks(one, name, undefined);
     this.#labels.delete(appLabel(name));
     this.#queue.forget(name);
+    this.deps.store.gone(name);
+    this.deps.memory.delete(name);
     this.#polls.gone(name);
     this.deps.destinations.forget(name);
     this.#dependent.delete(name);

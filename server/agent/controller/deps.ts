@@ -27,6 +27,8 @@ export interface Deps {
   store: Store;
   memory: Map<string, Memory>;
   log: Log;
+  /** Between a wave of a sync and the next one, in milliseconds; none without it. */
+  waveDelayMs?: number;
   now(): number;
 }
 

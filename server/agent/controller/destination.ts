@@ -40,6 +40,8 @@ export interface Destination {
   skipped?: boolean;
   /** Whether objects of the cluster itself may be managed there. */
   clusterWide: boolean;
+  /** Aborted when this program is told to end: what waits for something in the cluster waits no longer. */
+  ending?: AbortSignal;
   /** Namespaces known to exist. */
   namespaces: Set<string>;
   /** Which application was the first to want an object, by key. */
@@ -58,6 +60,7 @@ export interface DestinationsOptions {
   changed(label: string, destination: string): void;
   corrected?(label: string): void;
   signal: AbortSignal;
+  ending?: AbortSignal;
 }
 
 /** Clusters by their Secrets (label `argocd.argoproj.io/secret-type: cluster`), opened when the first application needs one. */
@@ -188,6 +191,7 @@ export class Destinations {
       managed: namespaces,
       clusterWide,
       skipped,
+      ending: this.#options.ending,
       namespaces: new Set<string>(),
       claims: new Claims(),
       abort,

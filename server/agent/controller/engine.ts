@@ -96,6 +96,9 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
     signal,
   });
   shard.pinned = (app) => controller.deps.destinations.shardOf(app);
+  // Argo CD waits two seconds, lest it takes the health of before for that of after. Here what a write answers is known at once, and a
+  // controller that has not seen the change yet is known by the generation that it observed.
+  controller.deps.waveDelayMs = 1_000 * (Number(env.ARGOCD_SYNC_WAVE_DELAY) || 0);
   await controller.start();
   const allowed = env.OUTPOST_SCM_PROVIDERS?.split(",").map((one) => one.trim());
   const { deps } = controller;

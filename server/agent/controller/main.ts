@@ -22,6 +22,7 @@ import { Shard } from "./shard.ts";
  *   OUTPOST_EXEC_ORIGINS      the only servers that they run for: origins such as https://*.clusters.example:6443, globs, with commas between; to
  *                             these past no proxy of the cluster's Secret, and none unchecked (default: any; also for the link)
  *   OUTPOST_CLOUD_ORIGINS     servers besides EKS's own to which the identity in AWS may be shown
+ *   ARGOCD_SYNC_WAVE_DELAY    seconds between two waves of a sync (default 0)
  *   OUTPOST_WORKERS           applications looked at at once (default 96)
  *   OUTPOST_SCM_PROVIDERS     the only addresses that application sets may ask for repositories and pull requests, with commas between
  *   OUTPOST_SHARDS            controllers that share the applications (default 1); OUTPOST_SHARD is this one's number from 0 (default: the

@@ -147,6 +147,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
         unseen,
         now,
       });
+        waveDelayMs: deps.waveDelayMs,
     }
     const again = retry(state, deps.now());
     if (again) next = { afterMs: again.afterMs };

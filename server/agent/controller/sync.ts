@@ -3,7 +3,7 @@ import { KUBE } from "../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "./application.ts";
-import { applyTarget, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
+import { applyTarget, ENDING, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
 import type { Verdicts } from "./compare.ts";
 import { confirmed } from "./confirm.ts";
 import type { Destination } from "./destination.ts";
@@ -11,6 +11,7 @@ import { hookObject, hookPhase, isDoomed, isOf, release } from "./hooks.ts";
 import type { Target } from "./normalise.ts";
 import { syncOption } from "./order.ts";
 import { inParallel } from "./parallel.ts";
+import { pause } from "./pause.ts";
 import { KIND_UNSEEN } from "./policy.ts";
 import { preflight } from "./preflight.ts";
 import { belongs } from "./projects.ts";
@@ -30,6 +31,8 @@ export interface SyncInput {
   prune: boolean;
   /** Kinds that cannot be seen: their objects are left alone. */
   unseen: ReadonlyMap<string, Failure>;
+  /** Between a wave and the next one, in milliseconds. */
+  waveDelayMs?: number;
   now(): string;
 }
 
@@ -59,9 +62,12 @@ export async function advance(input: SyncInput): Promise<OperationState> {
 
   const main = groupTasks(run.tasks.filter((task) => task.phase !== "SyncFail"));
   for (const [index, group] of main.entries()) {
-    if (!run.failed(group)) await run.group(group);
+    const more = index < main.length - 1;
+    const began = !run.failed(group) && (await run.group(group));
     if (run.failed(group)) return run.fail();
-    const waiting = await run.waiting(group, index < main.length - 1);
+    const { waveDelayMs: delay = 0 } = input;
+    if (began && more && delay && !(await pause(delay, destination.ending))) return run.running("waiting between two waves");
+    const waiting = await run.waiting(group, more);
     if (run.failed(group)) return run.fail();
     if (waiting) return run.running(waiting);
   }
@@ -149,8 +155,8 @@ class Run {
     return `waiting for pruning confirmation of ${first}${asking.length > 1 ? ` and ${asking.length - 1} more resources` : ""}`;
   }
 
-  /** Runs what of a group has not run yet. */
-  async group(group: readonly Task[]): Promise<void> {
+  /** Runs what of a group has not run yet; whether there was something. */
+  async group(group: readonly Task[]): Promise<boolean> {
     for (const task of group) this.#leave(task);
     const open = group.filter((task) => !this.#results.has(task.id));
     await inParallel(
@@ -164,9 +170,10 @@ class Run {
       await inParallel(applies.slice(from, to), (task) => (task.hook ? this.#hook(task) : this.#apply(task)));
       // A kind that could not be made is what the next kinds would stumble over.
       if (applies.slice(from, to).some((task) => this.#results.get(task.id)?.status === "SyncFailed" && task.object.kind === "Namespace"))
-        return;
+        break;
       from = to;
     }
+    return open.length > 0;
   }
 
   /** An object of a kind that cannot be seen waits for a later sync; a hook is waited for, because what follows needs it. */
@@ -312,6 +319,8 @@ class Run {
     if (sent.kind === "done")
       return this.#record(task, { status: "Synced", message: `${shortName(task.object)} ${sent.value}${leftOut(task.target!)}` });
     const { reason } = sent;
+    // Nothing is said of it, so that it is open for whoever comes after.
+    if (reason === ENDING) return;
     // Another one was faster since this began: it is his, like what was his before.
     if (reason === SHARED) return this.#record(task, { reason, message: sent.message });
     const message = reason === KUBE.kindNotFound ? missingKind(task.object, sent.message) : sent.message;

@@ -1,0 +1,16 @@
+import { getEventListeners } from "node:events";
+import { pause } from "./pause.ts";
+
+test("a pause ends by the clock, and leaves nothing at a signal that lives on", async () => {
+  const ending = new AbortController();
+  expect(await pause(1, ending.signal)).toBe(true);
+  expect(await pause(1)).toBe(true);
+  expect(getEventListeners(ending.signal, "abort")).toEqual([]);
+});
+
+test("a program that is told to end waits for nothing more", async () => {
+  const ending = new AbortController();
+  const waiting = pause(600_000, ending.signal);
+  ending.abort();
+  expect([await waiting, await pause(600_000, ending.signal)]).toEqual([false, false]);
+});
