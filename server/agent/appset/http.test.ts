@@ -34,6 +34,11 @@ test("a list without an end is given up", async () => {
   expect(await askAll(`${url}/endless`)).toMatchObject({ kind: "stop", message: expect.stringContaining("more than 100 pages") });
 });
 
+test("pages that are too much together are given up, though each is not", async () => {
+  answers["/large"] = [200, JSON.stringify(["x".repeat(19_000_000)]), '</large>; rel="next"'];
+  expect(await askAll(`${url}/large`)).toMatchObject({ kind: "stop", message: expect.stringContaining("pages of more than") });
+});
+
 const code = (said: string) => /"code":"(\w+)"/.exec(said)?.[1];
 test.each<[string, [number, string], Parameters<typeof ask>[1], object]>([
   ["a 404", [404, "{}"], {}, { kind: "stop", reason: "ProviderNotFound" }],

@@ -31,6 +31,8 @@ export interface Answer<T> {
   /** Where the next page is. */
   next?: string;
   headers: Headers;
+  /** Bytes of it. */
+  size: number;
 }
 type Headers = { get(name: string): string | null };
 
@@ -75,9 +77,9 @@ export async function ask<T>(url: string, options: Ask = {}): Promise<Outcome<An
     const said = Buffer.concat(chunks).toString("utf8");
     const failed = failure(shown, answer.status, said, answer.headers, options);
     if (failed) return failed;
-    if (answer.status === 204) return done({ body: undefined as T, headers: answer.headers });
+    if (answer.status === 204) return done({ body: undefined as T, headers: answer.headers, size });
     const next = /<([^>]+)>;\s*rel="next"/.exec(answer.headers.get("link") ?? "")?.[1];
-    return done({ body: JSON.parse(said) as T, headers: answer.headers, ...(next ? { next } : {}) });
+    return done({ body: JSON.parse(said) as T, headers: answer.headers, size, ...(next ? { next } : {}) });
   } catch (error) {
     if (error instanceof SyntaxError) return stop(HTTP.refused, `${shown} did not answer with JSON`);
     const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
@@ -106,6 +108,7 @@ function failure(shown: string, status: number, said: string, headers: Headers, 
 }
 
 export const MAX_PAGES = 100;
+const MAX_ALL_BYTES = 100_000_000;
 
 /** What one page holds, and where the next one is. */
 export interface Page<T> {
@@ -118,10 +121,13 @@ export async function askPages<B, T>(url: string, options: Ask, read: (answer: A
   const shown = redactUrl(url.replace(/[?#].*/, ""));
   const all: T[] = [];
   let at: string | undefined = url;
+  let size = 0;
   for (let page = 0; at; page++) {
     if (page >= MAX_PAGES) return stop(HTTP.tooLarge, `${shown} has more than ${MAX_PAGES} pages`);
     const answer: Outcome<Answer<B>> = await ask<B>(at, options);
     if (answer.kind !== "done") return answer;
+    size += answer.value.size;
+    if (size > MAX_ALL_BYTES) return stop(HTTP.tooLarge, `${shown} has pages of more than ${MAX_ALL_BYTES} bytes`);
     const { items, next } = read(answer.value, at);
     if (!Array.isArray(items)) return stop(HTTP.refused, `${shown} did not answer with a list`);
     for (const item of items) all.push(item);
