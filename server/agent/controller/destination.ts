@@ -269,6 +269,8 @@ function readSecret(secret: KubeObject): ClusterSecret {
     };
     const addresses = [cluster.config.server, ...(config.proxyUrl ? [config.proxyUrl] : [])];
     if (addresses.some((address) => isMetadata(new URL(address).hostname))) cluster.problem = "it leads to a refused address";
+    // A proxy of another kind would only be seen to be silent.
+    if (config.proxyUrl && !/^https?:$/.test(new URL(config.proxyUrl).protocol)) cluster.problem = "its proxyUrl is neither http nor https";
   } catch {
     // The message of the parser would quote the content.
     cluster.problem = "its server is no URL or its config no JSON";

@@ -186,6 +186,7 @@ test.each<[string, () => object, string | undefined, string]>([
     "SignInFailed",
   ],
   ["an address nobody may ask", () => ({}), "https://169.254.169.254", "ClusterSecretInvalid"],
+  ["a proxy that is not spoken to", () => ({ bearerToken: "x", proxyUrl: "socks5://127.0.0.1:1" }), undefined, "ClusterSecretInvalid"],
 ])("a test of a cluster's connection tells the layer that fails: %s", async (_, config, server, reason) => {
   expect(await connection(config(), server)).toEqual({ state: "Failed", reason });
 });
