@@ -8,7 +8,7 @@ import type { RepoDoor } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
 import { type Application, META } from "./application.ts";
 import { dependenciesOf, isNamed, standing } from "./dependencies.ts";
-import type { Deps, Log } from "./deps.ts";
+import { type Deps, type Log, remember } from "./deps.ts";
 import { Destinations } from "./destination.ts";
 import { type Hint, Hints } from "./hints.ts";
 import { releaseHooks } from "./hooks.ts";
@@ -258,8 +258,10 @@ export class Controller {
     this.#labels.set(appLabel(name), name);
     if (app.metadata.annotations?.[META.dependsOn] !== undefined) this.#dependent.add(name);
     if (!this.deps.store.seen(app)) return;
-    if (this.#shard.owns(app)) this.#polls.seen(name, app);
-    else this.#polls.gone(name);
+    if (this.#shard.owns(app)) {
+      remember(this.deps, name).newsAt = performance.now();
+      this.#polls.seen(name, app);
+    } else this.#polls.gone(name);
     const { annotations, deletionTimestamp } = app.metadata;
     const asked = app.operation || annotations?.[META.refresh] || annotations?.[META.resourceAction] || deletionTimestamp;
     const memory = this.deps.memory.get(name);

@@ -44,6 +44,9 @@ export interface Memory {
   verdicts: Verdicts;
   /** When Git was asked last. */
   askedAt: number;
+  /** By the process's clock: when the application was last seen with something new in it, and when the last question to Git began. */
+  newsAt: number;
+  askingAt: number;
   /** By the process's clock: when a refresh was asked for, and when the look at its repository began that answered last. */
   refreshAt?: number;
   surveyedAt: number;
@@ -73,16 +76,28 @@ export interface Wanted {
   normalised: Normalised;
 }
 
-export const newMemory = (): Memory => ({
+const newMemory = (): Memory => ({
   verdicts: new Verdicts(),
   askedAt: 0,
   surveyedAt: Number.NEGATIVE_INFINITY,
   orphansAt: 0,
+  newsAt: Number.NEGATIVE_INFINITY,
+  askingAt: Number.NEGATIVE_INFINITY,
   unlabelled: new Map(),
   ignoring: "",
 });
 
 /** When to look again; nothing means at the next change or refresh. */
 export interface Next {
+/** The memory of an application, new when it has none. */
+export function remember({ memory }: Pick<Deps, "memory">, name: string): Memory {
+  let known = memory.get(name);
+  if (!known) {
+    known = newMemory();
+    memory.set(name, known);
+  }
+  return known;
+}
+
   afterMs: number;
 }

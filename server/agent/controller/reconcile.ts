@@ -6,7 +6,7 @@ import type { Freshness } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
 import { type Application, deployedOf, hasSeveral, META, type OperationState, type SourceHydrator, sourcesOf } from "./application.ts";
 import { Verdicts } from "./compare.ts";
-import { type Deps, type Memory, type Next, newMemory, type Wanted } from "./deps.ts";
+import { type Deps, type Memory, type Next, remember, type Wanted } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { finalizersFor } from "./farewell.ts";
 import { finalize } from "./finalize.ts";
@@ -215,16 +215,6 @@ async function note(
   return untilWritten(deps, instanceOf(app, deps.namespace), saved);
 }
 
-/** The memory of an application, new when it has none. */
-function remember(deps: Deps, name: string): Memory {
-  let memory = deps.memory.get(name);
-  if (!memory) {
-    memory = newMemory();
-    deps.memory.set(name, memory);
-  }
-  return memory;
-}
-
 /** Who asks for a sync means what Git has now. */
 const isAsked = (app: Application): boolean => app.operation !== undefined && !isOpen(app.status?.operationState);
 
@@ -283,7 +273,10 @@ async function ask(
   if (found || !stands(deps, app, memory, asked)) {
     if (freshness === "cached" && wanted && complete && !found) return done(wanted);
     const known = { key: complete ? wanted?.key : undefined, revisions: freshness === "cached" ? found : undefined };
-    const rendered = await render(deps, app, sourcesOf(app), destination, freshness, known);
+    // Who waited for a worker asked when his application was seen: one question to Git answers all that came before it.
+    const sinceMs = memory.askingAt < memory.newsAt ? performance.now() - memory.newsAt : 0;
+    memory.askingAt = performance.now();
+    const rendered = await render(deps, app, sourcesOf(app), destination, freshness, { ...known, sinceMs });
     memory.askedAt = deps.now();
     if (rendered.kind === "done") {
       const { key, revisions, sourceTypes, objects } = rendered.value;

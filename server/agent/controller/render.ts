@@ -17,6 +17,8 @@ import type { Repositories } from "./repositories.ts";
 export interface Known {
   key?: string;
   revisions?: readonly string[];
+  /** How long ago the question arose. */
+  sinceMs?: number;
 }
 
 /**
@@ -46,7 +48,7 @@ export async function requestFor(
   sources: Source[],
   destination: Destination,
   freshness: Freshness,
-  { key, revisions }: Known = {},
+  { key, revisions, sinceMs }: Known = {},
   access: Pick<Repositories, "find" | "charts"> = deps.repositories,
 ): Promise<RenderRequest> {
   if (destination.version === undefined) {
@@ -72,6 +74,7 @@ export async function requestFor(
     // A chart's dependencies are sources too.
     charts: access.charts(project).filter(({ url }) => rules.kind === "done" && permitsSource(rules.value, url)),
     freshness,
+    sinceMs,
     kubeVersion: destination.version,
     // All kinds of a cluster are much to tell, and a new one would be another content for every chart: only for who asks.
     ...(looksUp(app) ? { apiVersions: await versionsOf(destination) } : {}),

@@ -80,6 +80,21 @@ test("fifty questions at once are two to the remote", async () => {
   expect(git.requests(name) - before).toBeLessThanOrEqual(6);
 });
 
+test("what the remote was asked since a question arose answers it; what it was asked before does not", async () => {
+  const name = await repository({ "a.yaml": cm("a") });
+  const arose = performance.now();
+  expect(await names(request(name))).toEqual(["a"]);
+  const answered = performance.now();
+  await git.commit(name, { "a.yaml": cm("b") }, "later");
+  const before = git.requests(name);
+  expect(await names(request(name, {}, { sinceMs: performance.now() - arose }))).toEqual(["a"]);
+  expect(git.requests(name)).toBe(before);
+  for (const sinceMs of [performance.now() - answered, 0, -1_000]) expect(await names(request(name, {}, { sinceMs }))).toEqual(["b"]);
+  expect(git.requests(name)).toBeGreaterThan(before);
+  await git.commit(name, { "a.yaml": cm("c") }, "last");
+  expect(await names(request(name, {}, { freshness: "hard", sinceMs: 60_000 }))).toEqual(["c"]);
+});
+
 test("credentials are used, never shown, and not lent to who has none", async () => {
   await git.createRepository("closed", { users: { ana: "canary-password" }, files: { "a.yaml": cm("a") } });
   const url = git.cloneUrl("closed");
