@@ -1,11 +1,11 @@
-import { EventEmitter } from "node:events";
-import { Pool, ProxyAgent } from "undici";
+import { type Dispatcher, Pool, ProxyAgent } from "undici";
 import { guardedLookup, isMetadata } from "../base/address.ts";
 import { again, done, type Failure, type Outcome } from "../base/outcome.ts";
 import type { Secret } from "../base/secret.ts";
 import { type KubeConfig, SignInFailed } from "./config.ts";
 import { Discovery } from "./discovery.ts";
 import { failureOf, KUBE } from "./errors.ts";
+import { DeadlineOver, exchange } from "./exchange.ts";
 import type { KubeObject } from "./object.ts";
 import { type Resource, resourcePath } from "./path.ts";
 
@@ -15,9 +15,8 @@ export const FIELD_MANAGER = "outpost-controller";
 // 16 keep-alive connections reach what the API server of a small cluster can write (225 to 870 objects a second).
 const CONNECTIONS = 16;
 const DEADLINE_MS = 30_000;
-// An object is at most 1.5 MB in etcd; a page of a list holds 500 of them and is seldom a hundredth of this.
-const MAX_BODY = 256 * 1024 * 1024;
 const PAGE = 500;
+const MAX_REFUSAL = 100_000;
 // Warnings about unknown fields are not read here, and for them the API server parses every body once more: a seventh of all that it
 // allocates while objects are applied. What server-side apply refuses, it refuses all the same.
 const QUIET = { fieldValidation: "Ignore" };
@@ -178,62 +177,55 @@ export class KubeClient {
 
   /** One request and its JSON answer; any path, for the few that are no resource (`/version`, `/api`). */
   async json<T = KubeObject>(method: Method, path: string, ask: Ask = {}): Promise<Outcome<T>> {
-    const deadlineMs = ask.deadlineMs ?? DEADLINE_MS;
-    const deadline = new Deadline(deadlineMs, ask.signal);
+    const text = await this.#ask(method, path, ask);
+    if (text.kind !== "done") return text;
     try {
-      const answer = await this.#send(this.#pool, method, path, ask, deadline);
-      const text = await bounded(answer.body);
-      if (answer.statusCode >= 300) return failureOf(answer.statusCode, text);
-      return done(JSON.parse(text) as T);
+      return done(JSON.parse(text.value) as T);
     } catch (error) {
-      return this.#broken(error, deadline.over ? deadlineMs : undefined);
-    } finally {
-      deadline.clear();
+      // Something in between answers, as a page to sign in does.
+      return this.#broken(error);
     }
   }
 
   /** An answer that is no JSON, as a Pod's log is. */
-  async text(path: string, query: Query = {}, signal?: AbortSignal): Promise<Outcome<string>> {
-    const timeout = AbortSignal.timeout(DEADLINE_MS);
-    try {
-      const ask = { query, accept: "text/plain, application/json" };
-      const answer = await this.#send(this.#pool, "GET", path, ask, signal ? AbortSignal.any([signal, timeout]) : timeout);
-      const text = await bounded(answer.body);
-      return answer.statusCode >= 300 ? failureOf(answer.statusCode, text) : done(text);
-    } catch (error) {
-      return this.#broken(error, timeout.aborted ? DEADLINE_MS : undefined);
-    }
+  text(path: string, query: Query = {}, signal?: AbortSignal): Promise<Outcome<string>> {
+    return this.#ask("GET", path, { query, accept: "text/plain, application/json", signal });
   }
 
   /** A watch's answer as a stream of lines; the caller ends it with `signal`. */
   async stream(path: string, query: Query, signal: AbortSignal): Promise<Outcome<AsyncIterable<Buffer>>> {
     try {
-      const answer = await this.#send(this.#streams, "GET", path, { query }, signal);
-      if (answer.statusCode >= 300) return failureOf(answer.statusCode, await bounded(answer.body));
-      return done(this.#heard(answer.body));
+      const answer = await this.#signedIn(async (token) => {
+        const opened = await this.#streams.request({ ...this.#request(token, "GET", path, { query }), signal });
+        if (opened.statusCode < 300) return { status: opened.statusCode, body: opened.body };
+        return { status: opened.statusCode, text: await beginning(opened.body) };
+      });
+      return answer.body ? done(this.#heard(answer.body)) : failureOf(answer.status, answer.text);
     } catch (error) {
-      return this.#broken(error, undefined);
+      return this.#broken(error);
     }
   }
 
-  async #send(pool: Pool | ProxyAgent, method: Method, path: string, ask: Ask, signal: AbortSignal | Deadline) {
-    const token = await this.config.token?.();
-    const answer = await this.#sendWith(token, pool, method, path, ask, signal);
-    // It may have been withdrawn, or the file that it came from changed: a new one is tried once.
-    const next = answer.statusCode === 401 && token ? await this.config.token!(token) : token;
-    if (next === token) return answer;
-    await answer.body.dump();
-    return this.#sendWith(next, pool, method, path, ask, signal);
+  async #ask(method: Method, path: string, ask: Ask): Promise<Outcome<string>> {
+    const limits = { deadlineMs: ask.deadlineMs ?? DEADLINE_MS, signal: ask.signal };
+    try {
+      const { status, text } = await this.#signedIn((token) => exchange(this.#pool, this.#request(token, method, path, ask), limits));
+      return status >= 300 ? failureOf(status, text) : done(text);
+    } catch (error) {
+      return this.#broken(error, limits.deadlineMs);
+    }
   }
 
-  async #sendWith(
-    token: Secret | undefined,
-    pool: Pool | ProxyAgent,
-    method: Method,
-    path: string,
-    ask: Ask,
-    signal: AbortSignal | Deadline,
-  ) {
+  async #signedIn<T extends { status: number }>(send: (token: Secret | undefined) => Promise<T>): Promise<T> {
+    const token = await this.config.token?.();
+    const answer = await send(token);
+    this.contactAt = Date.now();
+    // It may have been withdrawn, or the file that it came from changed: a new one is tried once.
+    const next = answer.status === 401 && token ? await this.config.token!(token) : token;
+    return next === token ? answer : send(next);
+  }
+
+  #request(token: Secret | undefined, method: Method, path: string, ask: Ask): Dispatcher.DispatchOptions & { origin: string } {
     const headers: Record<string, string> = { accept: ask.accept ?? "application/json", "user-agent": "outpost" };
     const { basic } = this.config;
     if (token) headers.authorization = `Bearer ${token.reveal()}`;
@@ -241,16 +233,8 @@ export class KubeClient {
     if (this.config.impersonate) headers["impersonate-user"] = this.config.impersonate;
     if (ask.body !== undefined) headers["content-type"] = ask.contentType ?? "application/json";
     this.requests[method] = (this.requests[method] ?? 0) + 1;
-    const answer = await pool.request({
-      origin: this.#origin,
-      path: this.#prefix + path + queryString(ask.query),
-      method,
-      headers,
-      body: ask.body === undefined ? undefined : JSON.stringify(ask.body),
-      signal,
-    });
-    this.contactAt = Date.now();
-    return answer;
+    const body = ask.body === undefined ? undefined : JSON.stringify(ask.body);
+    return { origin: this.#origin, path: this.#prefix + path + queryString(ask.query), method, headers, body };
   }
 
   async *#heard(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -260,43 +244,11 @@ export class KubeClient {
     }
   }
 
-  #broken(error: unknown, deadlineMs: number | undefined): Failure {
+  #broken(error: unknown, deadlineMs = DEADLINE_MS): Failure {
     if (error instanceof SignInFailed) return error.failure;
-    if (deadlineMs !== undefined) return again(KUBE.timeout, `${this.#origin} did not answer within ${deadlineMs / 1000} s`);
+    if (error instanceof DeadlineOver) return again(KUBE.timeout, `${this.#origin} did not answer within ${deadlineMs / 1000} s`);
     const { message, code } = error as NodeJS.ErrnoException;
     return again(KUBE.unavailable, `${this.#origin} cannot be reached: ${message || code || "unknown error"}`);
-  }
-}
-
-/**
- * When a request ends at the latest, or with the caller's signal. An emitter, which undici takes as well: `AbortSignal.timeout` keeps each
- * request's timer for the whole time, 15,000 of them at 500 requests a second.
- */
-class Deadline extends EventEmitter {
-  aborted = false;
-  over = false;
-  readonly #timer: NodeJS.Timeout;
-  readonly #given: AbortSignal | undefined;
-  readonly #end = () => {
-    this.aborted = true;
-    this.emit("abort");
-  };
-
-  constructor(ms: number, given: AbortSignal | undefined) {
-    super();
-    this.#given = given;
-    this.aborted = given?.aborted === true;
-    given?.addEventListener("abort", this.#end, { once: true });
-    this.#timer = setTimeout(() => {
-      this.over = true;
-      this.#end();
-    }, ms);
-    this.#timer.unref();
-  }
-
-  clear(): void {
-    clearTimeout(this.#timer);
-    this.#given?.removeEventListener("abort", this.#end);
   }
 }
 
@@ -312,13 +264,12 @@ function queryString(query: Query = {}): string {
   return pairs.length ? `?${pairs.map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`).join("&")}` : "";
 }
 
-async function bounded(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+/** Why a watch is refused fits into a few hundred bytes. */
+async function beginning(body: AsyncIterable<Buffer>): Promise<string> {
+  let text = "";
   for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_BODY) throw new Error(`the answer has more than ${MAX_BODY} bytes`);
-    chunks.push(chunk);
+    text += chunk.toString("utf8");
+    if (text.length > MAX_REFUSAL) break;
   }
-  return chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks).toString("utf8");
+  return text;
 }

@@ -1,4 +1,5 @@
 import type { Failure } from "../base/outcome.ts";
+import { follow } from "../base/signal.ts";
 import type { KubeClient } from "./client.ts";
 import { KUBE } from "./errors.ts";
 import type { KubeObject } from "./object.ts";
@@ -72,9 +73,11 @@ export async function watch(options: WatchOptions): Promise<void> {
     };
     const stream = new AbortController();
     cut = stream;
-    const opened = await client.stream(resourcePath(resource, namespace), query, AbortSignal.any([signal, stream.signal]));
+    const leave = follow(stream, signal);
+    const opened = await client.stream(resourcePath(resource, namespace), query, stream.signal);
     if (signal.aborted) return;
     if (opened.kind !== "done") {
+      leave();
       if (opened.reason === KUBE.gone) version = undefined;
       else await fail(opened);
       continue;
@@ -99,6 +102,7 @@ export async function watch(options: WatchOptions): Promise<void> {
       if (!signal.aborted && !relist) await pause(BACKOFF_MS[Math.min(failures++, BACKOFF_MS.length - 1)]!, signal);
     } finally {
       clearTimeout(timer);
+      leave();
     }
   }
 }
