@@ -30,6 +30,12 @@ test("a list that goes on at another host is no list: nothing is left out silent
   expect(await askAll(`${url}/list`)).toMatchObject({ kind: "stop", message: expect.stringContaining("goes on at another host") });
 });
 
+test("a host that is asked by another address than its own goes on at the one that is asked", async () => {
+  answers["/list"] = [200, "[1,2]", '<https://forge.internal.example/list?page=2>; rel="next"'];
+  answers["/list?page=2"] = [200, "[3]"];
+  expect(await askAll(`${url}/list`)).toEqual({ kind: "done", value: [1, 2, 3] });
+});
+
 test("a list without an end is given up", async () => {
   expect(await askAll(`${url}/endless`)).toMatchObject({ kind: "stop", message: expect.stringContaining("more than 100 pages") });
 });

@@ -116,7 +116,18 @@ export interface Page<T> {
   next?: string | undefined;
 }
 
-/** All pages of a list. A page elsewhere would get the token: it is refused, and what was read so far is no answer. */
+/**
+ * Where a list goes on. A host that is asked by another address than the one it knows of itself names that one, where the token must not go: the same
+ * list is asked for at the address that was given. Anything else elsewhere is refused, as what was read so far is no answer.
+ */
+function continued(next: string, at: string, shown: string): Outcome<string> {
+  const [here, there] = [new URL(at), URL.parse(next, at)];
+  if (there?.origin === here.origin) return done(there.href);
+  if (there?.pathname === here.pathname) return done(`${here.origin}${here.pathname}${there.search}`);
+  return stop(HTTP.refused, `${shown} goes on at another host, which is not asked: its own address may be set wrongly`);
+}
+
+/** All pages of a list. */
 export async function askPages<B, T>(url: string, options: Ask, read: (answer: Answer<B>, at: string) => Page<T>): Promise<Outcome<T[]>> {
   const shown = redactUrl(url.replace(/[?#].*/, ""));
   const all: T[] = [];
@@ -131,10 +142,9 @@ export async function askPages<B, T>(url: string, options: Ask, read: (answer: A
     const { items, next } = read(answer.value, at);
     if (!Array.isArray(items)) return stop(HTTP.refused, `${shown} did not answer with a list`);
     for (const item of items) all.push(item);
-    const follows: URL | null = next ? URL.parse(next, at) : null;
-    if (next && follows?.origin !== new URL(url).origin)
-      return stop(HTTP.refused, `${shown} goes on at another host, which is not asked: its own address may be set wrongly`);
-    at = follows?.href;
+    const following: Outcome<string | undefined> = next === undefined ? done(undefined) : continued(next, at, shown);
+    if (following.kind !== "done") return following;
+    at = following.value;
   }
   return done(all);
 }
