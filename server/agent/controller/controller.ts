@@ -276,10 +276,10 @@ export class Controller {
     const app = this.deps.store.get(name);
     // Nobody waits for its hooks any more.
     if (app && this.#shard.owns(app)) for (const one of this.deps.destinations.open) void releaseHooks(one, name, undefined);
-    this.#labels.delete(appLabel(name));
-    this.#queue.forget(name);
     this.deps.store.gone(name);
     this.deps.memory.delete(name);
+    this.#labels.delete(appLabel(name));
+    this.#queue.forget(name);
     this.#polls.gone(name);
     this.deps.destinations.forget(name);
     this.#dependent.delete(name);

@@ -56,6 +56,8 @@ export interface Memory {
   failure?: { failure: Failure; sourceDigest: string; since: number; times: number };
   /** Objects that exist without our label, by key: looked up one by one, for applications that do not sync by themselves. */
   unlabelled: Map<string, KubeObject | undefined>;
+  /** Whether it has objects that nobody may watch: it asks for them by the clock. */
+  leftOut?: boolean;
   /** When all was rendered anew last, or the first look was. */
   hardAt?: number;
   /** What of the namespace belongs to no application, where the project wants to know. */
@@ -79,16 +81,14 @@ export interface Wanted {
 const newMemory = (): Memory => ({
   verdicts: new Verdicts(),
   askedAt: 0,
-  surveyedAt: Number.NEGATIVE_INFINITY,
-  orphansAt: 0,
   newsAt: Number.NEGATIVE_INFINITY,
   askingAt: Number.NEGATIVE_INFINITY,
+  surveyedAt: Number.NEGATIVE_INFINITY,
+  orphansAt: 0,
   unlabelled: new Map(),
   ignoring: "",
 });
 
-/** When to look again; nothing means at the next change or refresh. */
-export interface Next {
 /** The memory of an application, new when it has none. */
 export function remember({ memory }: Pick<Deps, "memory">, name: string): Memory {
   let known = memory.get(name);
@@ -99,5 +99,7 @@ export function remember({ memory }: Pick<Deps, "memory">, name: string): Memory
   return known;
 }
 
+/** When to look again; nothing means at the next change or refresh. */
+export interface Next {
   afterMs: number;
 }
