@@ -145,9 +145,9 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
         verdicts: memory.verdicts,
         prune,
         unseen,
+        waveDelayMs: deps.waveDelayMs,
         now,
       });
-        waveDelayMs: deps.waveDelayMs,
     }
     const again = retry(state, deps.now());
     if (again) next = { afterMs: again.afterMs };
