@@ -16,8 +16,8 @@ import type { Target } from "./normalise.ts";
 import { csv, hookOf } from "./order.ts";
 import { belongs } from "./projects.ts";
 import type { Report } from "./report.ts";
-import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
 import { imagesOf, summaryOf } from "./summary.ts";
+import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
 import { appLabel } from "./tracking.ts";
 import { leniently } from "./undeclared.ts";
 
@@ -76,6 +76,7 @@ export async function observe(
   const outOfSync: ResourceStatus[] = [];
   const parts: { health?: Health; missing: boolean }[] = [];
   const images = new Set<string>();
+  const present: KubeObject[] = [];
   const away = isBlind(targets, unseen);
   // What answers, even with a refusal, is not away.
   if (away && Date.now() - destination.client.contactAt > SILENT_MS)
@@ -86,7 +87,6 @@ export async function observe(
   for (const message of ruleProblems(app)) report.condition("ComparisonError", "IgnoreRuleInvalid", message);
   for (const message of destination.settings.problems) report.condition("ComparisonError", "SettingsInvalid", message);
 
-  const present: KubeObject[] = [];
   const compared = targets.filter((target) => !target.hook);
   await lookUpUnlabelled(app, compared, destination, memory, unseen);
   const same = await Promise.all(compared.map((target) => isSame(app, target, live.get(target.key, label), destination, memory, unseen)));
@@ -126,6 +126,7 @@ export async function observe(
     else if (!here && !unseen.has(id)) row.health = { status: "Missing" };
     if (!ignored && !unseen.has(id)) parts.push({ health, missing: !here });
     for (const image of imagesOf(current ?? object)) images.add(image);
+    if (current) present.push(current);
     resources.push(row);
   }
 
@@ -136,7 +137,6 @@ export async function observe(
     if (unseen.has(kindId(object))) {
       resources.push({ ...rowOf(object, 0), status: "Unknown" });
       continue;
-    if (current) present.push(current);
     }
     const row: ResourceStatus = { ...rowOf(object, 0), status: "OutOfSync", requiresPruning: true };
     if (asksConfirmation(object, options)) row.requiresDeletionConfirmation = true;
