@@ -1,5 +1,6 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { follow } from "../../../base/signal.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { type Resource, resourcePath } from "../../../kube/path.ts";
 import type { WorkerTask } from "../../../link/exchange.ts";
@@ -60,11 +61,13 @@ export class LogTasks {
     const room = this.#running.size < MAX_TASKS;
     if (room) this.#running.set(task.task, abort);
     const time = AbortSignal.timeout(Math.max(1_000, task.timeoutSeconds * 1_000 - END_MS));
-    const ending = AbortSignal.any([signal, abort.signal]);
-    const shipper = new LogShipper({ session, lease: task, signal: ending, refused: () => abort.abort() });
+    const ending = new AbortController();
+    const leave = follow(ending, signal);
+    follow(ending, abort.signal);
+    const shipper = new LogShipper({ session, lease: task, signal: ending.signal, refused: () => abort.abort() });
     try {
       const outcome = room
-        ? await carryOut(tc, task, shipper, AbortSignal.any([ending, time])).catch((error: Error) => {
+        ? await carryOut(tc, task, shipper, AbortSignal.any([ending.signal, time])).catch((error: Error) => {
             tc.ctx.log.error({ task: task.task, error: error.stack }, "reading logs threw");
             return stop("InternalError", "a defect of the agent; its log has more");
           })
@@ -80,6 +83,7 @@ export class LogTasks {
       }
     } finally {
       abort.abort();
+      leave();
       this.#running.delete(task.task);
       leases.drop(task);
     }
