@@ -12,6 +12,7 @@ import { asksConfirmation } from "./confirm.ts";
 import type { Memory } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { ruleProblems } from "./ignore.ts";
+import { isLeftOut, readOneByOne } from "./left-out.ts";
 import type { Target } from "./normalise.ts";
 import { csv, hookOf } from "./order.ts";
 import { belongs } from "./projects.ts";
@@ -33,8 +34,13 @@ export interface Observed {
   summary: NonNullable<ApplicationStatus["summary"]>;
 }
 
-/** Watches every kind an application wants or had; failures are the kinds that cannot be seen. */
-export async function watchKinds(destination: Destination, app: Application, targets: readonly Target[]): Promise<Map<string, Failure>> {
+/** Watches every kind an application wants or had; failures are the kinds that cannot be seen. `leftOut` gets those that nobody may watch. */
+export async function watchKinds(
+  destination: Destination,
+  app: Application,
+  targets: readonly Target[],
+  leftOut = new Set<string>(),
+): Promise<Map<string, Failure>> {
   const wanted = new Map<string, Resource>();
   const failures = new Map<string, Failure>();
   for (const { resource, problem, object } of targets) {
@@ -52,7 +58,11 @@ export async function watchKinds(destination: Destination, app: Application, tar
   }
   await Promise.all(
     [...wanted].map(async ([id, resource]) => {
-      const seen = await destination.live.observe(resource, appLabel(instanceOf(app, destination.own)));
+      let seen = await destination.live.observe(resource, appLabel(instanceOf(app, destination.own)));
+      if (seen.kind !== "done" && (await isLeftOut(destination, resource, seen))) {
+        leftOut.add(id);
+        seen = await readOneByOne(destination, app, resource, targets);
+      }
       if (seen.kind !== "done") failures.set(id, seen);
     }),
   );

@@ -113,7 +113,9 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   if (freshness !== "cached") memory.unlabelled.clear();
   const ignoring = digest([app.spec.ignoreDifferences ?? [], deps.settings.revision]);
   if (memory.ignoring !== ignoring) Object.assign(memory, { ignoring, verdicts: new Verdicts() });
-  const unseen = await watchKinds(destination.value, app, normalised.targets);
+  const leftOut = new Set<string>();
+  const unseen = await watchKinds(destination.value, app, normalised.targets, leftOut);
+  memory.leftOut = leftOut.size > 0;
   let seen = await observe(app, normalised.targets, destination.value, memory, unseen, report);
 
   // Does something have to be done about the difference?
@@ -355,7 +357,7 @@ function untilRefresh(deps: Deps, app: Application, memory: Memory): Next | unde
   const { failure, orphans, askedAt, orphansAt } = memory;
   const everyMs = waitMs(app.metadata.name, deps.settings.intervals) ?? Number.POSITIVE_INFINITY;
   const again = failure ? askedAt + retryMs(deps, app, failure) : orphans ? orphansAt + everyMs : Number.POSITIVE_INFINITY;
-  const at = Math.min(again, hardDue(deps, app, memory));
+  const at = Math.min(again, hardDue(deps, app, memory), memory.leftOut ? deps.now() + everyMs : Number.POSITIVE_INFINITY);
   return Number.isFinite(at) ? { afterMs: Math.min(LONGEST_MS, Math.max(100, at - deps.now())) } : undefined;
 }
 

@@ -7,6 +7,7 @@ import { type LabelSelector, type Labels, labelTest } from "../../kube/selector.
 import type { IgnoreDifference } from "./application.ts";
 import { type CompareOptions, readCompareOptions, USUAL_OPTIONS } from "./compare-options.ts";
 import { type Intervals, readIntervals, USUAL } from "./intervals.ts";
+import { RESPECTS, type RespectRbac } from "./left-out.ts";
 import { BY_ANNOTATION, METHODS, type Tracking } from "./tracking.ts";
 
 interface Filter {
@@ -26,7 +27,7 @@ const MAX_KNOWN = 10_000;
 const MAX_GLOBAL = 100;
 // Of `argocd-cm`: what decides what is wanted, or how it is compared.
 const RELEVANT =
-  /^(resource\.(exclusions|inclusions|customizations|compareoptions)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$|timeout\..*reconciliation)/;
+  /^(resource\.(exclusions|inclusions|customizations|compareoptions|respectRBAC)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$|timeout\..*reconciliation)/;
 const COMPARE = "resource.compareoptions";
 const IGNORE = "resource.customizations.ignoreDifferences.";
 
@@ -53,6 +54,7 @@ export class Settings {
   tracking: Tracking = BY_ANNOTATION;
   intervals: Intervals = USUAL;
   compares: CompareOptions = USUAL_OPTIONS;
+  respectRbac: RespectRbac = "off";
   /** Where else there are Applications and sets of them, by `argocd-cmd-params-cm`: names and patterns. */
   applicationNamespaces: readonly string[] = [];
   setNamespaces: readonly string[] = [];
@@ -81,6 +83,9 @@ export class Settings {
     this.#inclusions = this.#filters(data, "resource.inclusions");
     this.globalProjects = this.#globals(data.globalProjects);
     this.tracking = this.#tracking(data);
+    const respects = data["resource.respectRBAC"];
+    this.respectRbac = RESPECTS.find((one) => one === respects) ?? "off";
+    if (respects && respects !== this.respectRbac) this.problems.push("argocd-cm: resource.respectRBAC is neither normal nor strict");
     const compares = readCompareOptions(this.#yaml(COMPARE, data[COMPARE]));
     this.compares = typeof compares === "string" ? USUAL_OPTIONS : compares;
     if (typeof compares === "string") this.problems.push(`argocd-cm: ${COMPARE}: ${compares}`);
