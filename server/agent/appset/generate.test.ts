@@ -190,7 +190,7 @@ test.each<[string, ApplicationSetSpec, RegExp]>([
   [
     "an identity in Azure to ask with",
     spec([{ pullRequest: { azuredevops: { organization: "o", project: "p", repo: "r", useWorkloadIdentity: true } } }], "x"),
-    /useWorkloadIdentity is not supported/,
+    /the agent has no workload identity of Azure/,
   ],
   ["YAML that is none", spec([{ list: { elementsYaml: "a: [" } }], "x"), /ElementsYaml/],
   ["YAML that ends before its list does", spec([{ list: { elementsYaml: "[" } }], "x"), /ElementsYaml/],

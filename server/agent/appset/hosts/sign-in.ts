@@ -1,4 +1,5 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { azureToken } from "../../repo/azure.ts";
 import { githubToken } from "../../repo/github-app.ts";
 import { redactUrl } from "../../repo/url.ts";
 import type { Asker, Provider } from "../scm.ts";
@@ -19,16 +20,26 @@ const basic = (user: string, password: string) => ({ authorization: `Basic ${Buf
 export const byToken =
   (field: "tokenRef" | "accessTokenRef", header: (token: string) => Record<string, string>): SignIn =>
   async (settings, asker) => {
-    if (settings.useWorkloadIdentity === true)
-      return stop(APPSET.params, `useWorkloadIdentity is not supported for a host of repositories: give a token with ${field}`);
     if (!settings[field]) return done({});
     const token = await secretOf(settings[field], asker);
     return token.kind === "done" ? done({ headers: header(token.value) }) : token;
   };
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-/** A personal access token of Azure DevOps is a password without a name. */
-export const patOf = (token: string) => basic("", token);
+
+/** The agent's own identity in Azure, which Azure DevOps alone is shown; or a personal access token, which is a password without a name. */
+export const byAzure =
+  (field: "tokenRef" | "accessTokenRef"): SignIn =>
+  async (settings, asker) => {
+    if (settings.useWorkloadIdentity !== true) return byToken(field, (token) => basic("", token))(settings, asker);
+    if (!process.env.AZURE_FEDERATED_TOKEN_FILE)
+      return stop(
+        APPSET.params,
+        "the agent has no workload identity of Azure (AZURE_FEDERATED_TOKEN_FILE, AZURE_TENANT_ID, AZURE_CLIENT_ID): label its Pod azure.workload.identity/use=true and annotate its service account",
+      );
+    const token = await azureToken({ url: String(settings.api), azureWorkloadIdentity: true, insecure: settings.insecure === true });
+    return token.kind === "done" ? done({ headers: bearer(token.value.reveal()) }) : token;
+  };
 
 /** `bearerToken`, `basicAuth`, or for a list of Bitbucket Cloud's repositories `user` and `appPasswordRef`. */
 export const byBitbucket: SignIn = async ({ bearerToken, basicAuth, user, appPasswordRef }, asker) => {

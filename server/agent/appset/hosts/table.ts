@@ -6,7 +6,7 @@ import { codeCommitProvider } from "./codecommit.ts";
 import { gitea } from "./gitea.ts";
 import { github } from "./github.ts";
 import { GITLAB_API, gitlab } from "./gitlab.ts";
-import { byBitbucket, github as byGithub, byToken, patOf } from "./sign-in.ts";
+import { byAzure, byBitbucket, github as byGithub, byToken } from "./sign-in.ts";
 
 const SHARED = {
   github: { host: github, ...byGithub },
@@ -19,12 +19,12 @@ const SHARED = {
 /** Hosts whose repositories can be listed, by the name of their field. */
 export const SCM: Record<string, Provider<Browse>> = {
   ...SHARED,
-  azureDevOps: { host: azureDevOps, api: AZURE_DEVOPS_API, signIn: byToken("accessTokenRef", patOf) },
+  azureDevOps: { host: azureDevOps, api: AZURE_DEVOPS_API, signIn: byAzure("accessTokenRef") },
   awsCodeCommit: codeCommitProvider,
 };
 
 /** Hosts whose pull requests can be listed. */
 export const PULLS: Record<string, Provider<Review>> = {
   ...SHARED,
-  azuredevops: { host: azureDevOps, api: AZURE_DEVOPS_API, signIn: byToken("tokenRef", patOf) },
+  azuredevops: { host: azureDevOps, api: AZURE_DEVOPS_API, signIn: byAzure("tokenRef") },
 };
