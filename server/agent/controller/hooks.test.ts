@@ -1,7 +1,10 @@
+import { done } from "../../base/outcome.ts";
 import { HOOK_FINALIZER, healthOf } from "../../kube/health/health.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { OperationPhase, OperationState } from "./application.ts";
-import { hookObject, hookPhase, isNeeded } from "./hooks.ts";
+import type { Destination } from "./destination.ts";
+import { hookObject, hookPhase, isNeeded, releaseAll } from "./hooks.ts";
+import { BY_ANNOTATION } from "./tracking.ts";
 
 const NOW = "2026-11-22T10:00:00Z";
 const job: KubeObject = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "migrate", namespace: "shop", finalizers: ["a/b"] } };
@@ -57,4 +60,33 @@ test.each([
   ["is gone", undefined, "Failed"],
 ])("a hook that goes is judged by what it says while it is held: one that %s", (_, live, want) => {
   expect(hookPhase(live, { of: healthOf }).phase).toBe(want);
+});
+
+test.each<[string, OperationState | undefined, string[]]>([
+  ["its operation waits for it, also where the cluster has another name", run("Running", ["Running"]), []],
+  ["what became of it is written down: here, as the operation goes on", run("Running", ["Succeeded"]), ["here"]],
+  ["the operation is over: also where the application was before", run("Succeeded", ["Succeeded"]), ["here", "before"]],
+  ["there is none", undefined, ["here", "before"]],
+])("a hook is let go of where nobody needs it: %s", async (_, state, want) => {
+  const released: string[] = [];
+  const hook = {
+    ...made,
+    metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, "argocd.argoproj.io/hook": "PreSync" } },
+  };
+  const destination = (id: string) =>
+    ({
+      id,
+      live: { ofApp: () => new Map([["k", hook]]), put: () => undefined },
+      settings: { tracking: BY_ANNOTATION },
+      client: { discovery: { find: async () => done({}) } },
+      writer: {
+        mergePatch: async (...[, , , { metadata }]: [unknown, unknown, unknown, KubeObject]) => {
+          released.push(id);
+          return done({ ...hook, metadata: { ...hook.metadata, ...metadata } });
+        },
+      },
+    }) as unknown as Destination;
+  const [here, before] = [destination("here"), destination("before")];
+  expect((await releaseAll([before, here], here, "shop", state)).kind).toBe("done");
+  expect(released).toEqual(want);
 });

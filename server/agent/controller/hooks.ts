@@ -56,6 +56,19 @@ export function isNeeded(hook: KubeObject, state: OperationState | undefined): b
   return results.length === 0 || results.some(({ hookPhase }) => hookPhase === "Running");
 }
 
+/** Lets go of the hooks of an application wherever they are: it may have gone elsewhere while one worked. */
+export async function releaseAll(
+  open: Iterable<Destination>,
+  here: Destination,
+  app: string,
+  state: OperationState | undefined,
+): Promise<Outcome<void>> {
+  const released = await releaseHooks(here, app, state);
+  // A cluster may be known by two names: what the operation needs here is not let go of there.
+  if (!state || !isOpen(state)) for (const other of open) if (other.id !== here.id) await releaseHooks(other, app, state);
+  return released;
+}
+
 /** Lets go of the hooks of an application that its operation needs no more; the first failure, when one is still held. */
 export async function releaseHooks(destination: Destination, app: string, state: OperationState | undefined): Promise<Outcome<void>> {
   const label = appLabel(app);

@@ -10,7 +10,7 @@ import { type Deps, type Memory, type Next, remember, type Wanted } from "./deps
 import type { Destination } from "./destination.ts";
 import { finalizersFor } from "./farewell.ts";
 import { finalize } from "./finalize.ts";
-import { releaseHooks } from "./hooks.ts";
+import { releaseAll } from "./hooks.ts";
 import { demandsOf } from "./integrity.ts";
 import { hardWaitMs, waitMs } from "./intervals.ts";
 import type { Target } from "./normalise.ts";
@@ -71,7 +71,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   const wanted = await ask(deps, app, destination.value, memory, freshness, report);
   if (wanted.kind !== "done") {
     const next = await unknown(deps, report, app, "ComparisonError", wanted, now(), true);
-    await releaseHooks(destination.value, name, deps.store.get(name)?.status?.operationState);
+    await releaseAll(deps.destinations.open, destination.value, name, deps.store.get(name)?.status?.operationState);
     return next ?? untilRefresh(deps, app, memory);
   }
   const { normalised, revisions, sourceTypes } = wanted.value;
@@ -179,7 +179,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   const written = await report.end({ refreshed: freshness !== "cached" });
   if (written.kind !== "done") return untilWritten(deps, name, written);
   // What became of a hook is written down: now it may go.
-  const released = await releaseHooks(destination.value, name, deps.store.get(name)?.status?.operationState);
+  const released = await releaseAll(deps.destinations.open, destination.value, name, deps.store.get(name)?.status?.operationState);
   if (released.kind !== "done") next = { afterMs: HELD_MS };
   // What was asked for while this one ran begins now: nobody else says so again.
   if (state && !isOpen(state) && deps.store.get(name)?.operation) next = { afterMs: 1 };
