@@ -22,9 +22,10 @@ test.each([
   expect(got.kind === "done" && got.value).toHaveLength(count);
 });
 test("values mean what Kubernetes reads in them", () => {
-  const got = parse(`${cm}v: {mode: 0644, on: yes, time: 12:30:45, date: 2026-01-01, number: "5", big: 1_000, nothing: ~}\n`);
+  const got = parse(`${cm}v: {mode: 0644, newer: 0o644, on: yes, time: 12:30:45, date: 2026-01-01, number: "5", big: 1_000, nothing: ~}\n`);
   expect(got.kind === "done" && got.value[0]!.v).toEqual({
     mode: 420,
+    newer: 420,
     true: true,
     time: "12:30:45",
     date: "2026-01-01",

@@ -1,4 +1,4 @@
-import { Composer, type Document, Lexer, Parser, type Tags } from "yaml";
+import { Composer, type Document, Lexer, Parser, type ScalarTag, type Tags } from "yaml";
 import { done, type Failure, type Outcome, stop } from "../base/outcome.ts";
 import { collectionKey } from "../base/yaml-keys.ts";
 import type { KubeObject } from "./object.ts";
@@ -12,7 +12,18 @@ const MAX_ALIASES = 200;
 
 // What the ecosystem's parser does not read as numbers or dates: 12:30:45, 2001-12-14, ordered maps.
 const UNUSED = new Set(["tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:omap", "tag:yaml.org,2002:pairs", "tag:yaml.org,2002:set"]);
-const customTags = (tags: Tags): Tags => tags.filter((tag) => typeof tag === "string" || !(UNUSED.has(tag.tag) || tag.format === "TIME"));
+/** `0o644` is newer than the version of YAML that all else is read by, and read all the same. */
+const OCTAL: ScalarTag = {
+  tag: "tag:yaml.org,2002:int",
+  default: true,
+  test: /^[-+]?0[oO][0-7_]+$/,
+  resolve: (text) => Number.parseInt(text.replace(/0[oO]|_/g, ""), 8),
+};
+/** Scalars as the ecosystem's parser reads them, with version 1.1 of YAML. */
+export const customTags = (tags: Tags): Tags => [
+  OCTAL,
+  ...tags.filter((tag) => typeof tag === "string" || !(UNUSED.has(tag.tag) || tag.format === "TIME")),
+];
 
 export interface ManifestOptions {
   /** Objects without a name pass: what becomes of them is the caller's business. */

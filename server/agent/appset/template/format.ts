@@ -45,11 +45,12 @@ export function quote(value: string): string {
 }
 
 const MAX_WIDTH = 10_000;
-const VERB = /%([-+# 0]*)(\*|\d+)?(?:\.(\*|\d+)?)?(.)?/gsu;
+const VERB = /%([-+# 0]*)(\*|\d+)?(?:\.(\*|\d+)?)?(?:\[(\d{1,6})\])?(.)?/gsu;
 
 /** `fmt.Sprintf`. */
 export function sprintf(format: string, args: Value[]): string {
   let used = 0;
+  let reordered = false;
   const take = (given: string | undefined): number | undefined => {
     if (given === undefined) return undefined;
     const value = given === "*" ? args[used++] : Number(given);
@@ -58,29 +59,31 @@ export function sprintf(format: string, args: Value[]): string {
     if (Math.abs(size) > MAX_WIDTH) throw new TemplateError(`a width of more than ${MAX_WIDTH}`);
     return size;
   };
-  const out = format.replace(
-    VERB,
-    (match, flags: string, width: string | undefined, precision: string | undefined, verb: string | undefined) => {
-      if (verb === undefined) return "%!(NOVERB)";
-      if (verb === "%") return "%";
-      let wide = take(width);
-      const exact = match.includes(".") && precision === undefined ? 0 : take(precision);
-      let left = flags.includes("-");
-      if (wide !== undefined && wide < 0) {
-        left = true;
-        wide = -wide;
-      }
-      if (used >= args.length) return `%!${verb}(MISSING)`;
-      const value = args[used++];
-      const shaped = shape(verb, value, flags, exact);
-      const zero = flags.includes("0") && !left && (typeof value === "bigint" || typeof value === "number");
-      const missing = (wide ?? 0) - [...shaped].length;
-      if (missing <= 0) return shaped;
-      if (left) return shaped + " ".repeat(missing);
-      return zero ? shaped.replace(/^([+-]?)/, `$1${"0".repeat(missing)}`) : " ".repeat(missing) + shaped;
-    },
-  );
-  if (used >= args.length) return out;
+  const out = format.replace(VERB, (match, flags: string, width?: string, precision?: string, index?: string, verb?: string) => {
+    if (verb === undefined) return "%!(NOVERB)";
+    if (verb === "%") return "%";
+    let wide = take(width);
+    const exact = match.includes(".") && precision === undefined ? 0 : take(precision);
+    let left = flags.includes("-");
+    if (wide !== undefined && wide < 0) {
+      left = true;
+      wide = -wide;
+    }
+    if (index !== undefined) {
+      reordered = true;
+      if (Number(index) < 1 || Number(index) > args.length) return `%!${verb}(BADINDEX)`;
+      used = Number(index) - 1;
+    }
+    if (used >= args.length) return `%!${verb}(MISSING)`;
+    const value = args[used++];
+    const shaped = shape(verb, value, flags, exact);
+    const zero = flags.includes("0") && !left && (typeof value === "bigint" || typeof value === "number");
+    const missing = (wide ?? 0) - [...shaped].length;
+    if (missing <= 0) return shaped;
+    if (left) return shaped + " ".repeat(missing);
+    return zero ? shaped.replace(/^([+-]?)/, `$1${"0".repeat(missing)}`) : " ".repeat(missing) + shaped;
+  });
+  if (reordered || used >= args.length) return out;
   const extra = args.slice(used).map((arg) => (arg === null || arg === undefined ? "<nil>" : `${typeName(arg)}=${text(arg)}`));
   return `${out}%!(EXTRA ${extra.join(", ")})`;
 }

@@ -347,6 +347,7 @@ test.each<[string, RegExp]>([
 });
 
 test.each<[string, string, RegExp]>([
+  ["a number without end", '{{ fromYaml "a: .inf" }}', /has no place in JSON/],
   ["keys that are maps with such keys", `{{ fromYaml "${"? ".repeat(500)}" }}`, /a map or a list is no key/],
   ["a product of thousands of numbers", `{{ mulf ${"9e300 ".repeat(20_000)}}}`, /more than 100 numbers/],
   ["a quotient of thousands of numbers", `{{ divf ${"9e-300 ".repeat(20_000)}}}`, /more than 100 numbers/],
@@ -374,6 +375,30 @@ test.each<[string, string]>([
   ["{{ toYaml .objs }}", '- name: x\n  v: 1\n- name: "y"\n  v: 2'],
   ['{{ (fromYaml "a: {b: yes}").a.b }}', "true"],
   ['{{ index (fromYamlArray "[x, z]") 1 }}', "z"],
+  ['{{ fromYaml "{a: 2024-01-01, b: 12:30, c: 0o17, d: 017}" }}', "map[a:2024-01-01 b:12:30 c:15 d:15]"],
+  // Double quotes where a text would be something else, single ones where it could not be read.
+  [
+    `{{ toYaml (list "a: b" "# c" "" "yes" "0o7" "12:30" "2024-01-01" "it's" "it's: x" "a\\tb" "@x" "plain text") }}`,
+    [
+      "- 'a: b'",
+      "- '# c'",
+      '- ""',
+      '- "yes"',
+      '- "0o7"',
+      '- "12:30"',
+      '- "2024-01-01"',
+      "- it's",
+      "- 'it''s: x'",
+      '- "a\\tb"',
+      "- '@x'",
+      "- plain text",
+    ].join("\n"),
+  ],
+  ['{{ toYaml "a\\n\\nb\\n" }}', "|\n  a\n\n  b"],
+  ['{{ toYaml (dict "k" "a\\nb" "l" "a \\nb") }}', 'k: |-\n  a\n  b\nl: "a \\nb"'],
+  ['{{ camelcase "FirstName" }} {{ kebabcase "foo  bar" }} {{ title "qux\'s" }}', "FirstName foo--bar Qux'S"],
+  ['{{ regexReplaceAll "a*" "baac" "x" }}', "xbxcx"],
+  ['{{ printf "%[2]s %[1]s %[3]d" "a" "b" }}', "b a %!d(BADINDEX)"],
 ])("%s gives %s", (template, want) => {
   expect(render(template, params(), { goTemplate: true })).toBe(want);
 });

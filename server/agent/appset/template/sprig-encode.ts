@@ -1,10 +1,12 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
-import { parseDocument, stringify } from "yaml";
+import { parseDocument } from "yaml";
 import { collectionKey } from "../../../base/yaml-keys.ts";
+import { customTags } from "../../../kube/yaml.ts";
 import { queryEscape } from "./builtins.ts";
 import { type Callable, fn } from "./function.ts";
 import { normalize, slugify } from "./names.ts";
 import { fromJson, isMap, TemplateError, toJson, typeName, type Value, type ValueMap } from "./value.ts";
+import { yamlText } from "./yaml-text.ts";
 
 const MAX = 1_048_576;
 const hash = (name: string) => fn("s", ([s]) => createHash(name).update(s).digest("hex"));
@@ -34,22 +36,24 @@ function nests(text: string): boolean {
   return false;
 }
 
+const finite = (_: string, value: unknown): unknown => {
+  if (typeof value === "number" && !Number.isFinite(value)) throw new TemplateError("a number without end has no place in JSON");
+  return value;
+};
+
 /** YAML as the ecosystem reads it: by way of JSON, without dates, with `yes` as a word for true, and the first document alone. */
 export function readYaml(text: string): unknown {
   if (text.length > MAX) throw new TemplateError("YAML of more than 1 MiB");
   if (nests(text)) throw new TemplateError(`YAML with brackets more than ${MAX_NESTING} deep`);
   try {
-    const document = parseDocument(text, { version: "1.1", uniqueKeys: false, logLevel: "silent", prettyErrors: false });
+    const document = parseDocument(text, { version: "1.1", customTags, uniqueKeys: false, logLevel: "silent", prettyErrors: false });
     if (document.errors[0]) throw document.errors[0];
     if (collectionKey(document.contents)) throw new TemplateError("a map or a list is no key");
-    return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 200 }) ?? null));
+    return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 200 }) ?? null, finite));
   } catch (error) {
     throw new TemplateError(`error converting YAML to JSON: ${(error as Error).message}`);
   }
 }
-
-const toYaml = (value: Value) =>
-  stringify(toJson(value), { version: "1.1", indentSeq: false, lineWidth: 0, aliasDuplicateObjects: false }).replace(/\n$/, "");
 
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 function base32(text: string): string {
@@ -154,7 +158,7 @@ export const ENCODE: Record<string, Callable> = {
   mustToRawJson: raw,
   fromJson: fn("s", ([s]) => readJson(s, false)),
   mustFromJson: fn("s", ([s]) => readJson(s, true)),
-  toYaml: fn("a", ([value]) => toYaml(value)),
+  toYaml: fn("a", ([value]) => yamlText(toJson(value))),
   fromYaml: fn("s", ([s]) => {
     const value = fromJson(readYaml(s) ?? {});
     if (!isMap(value)) throw new TemplateError(`error unmarshaling JSON: json: cannot unmarshal ${typeName(value)} into a map`);

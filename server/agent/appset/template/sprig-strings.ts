@@ -21,8 +21,7 @@ const indent = (width: bigint, content: string) => {
 };
 const split = (separator: string, content: string): string[] => (separator === "" ? [...content] : content.split(separator));
 const numbered = (parts: string[]) => new Map<string, Value>(parts.map((part, i) => [`_${i}`, part]));
-const title = (content: string) =>
-  content.replace(/(^|[^\p{L}\p{Nd}_'])(\p{L})/gu, (_, before: string, letter: string) => before + letter.toUpperCase());
+const title = (content: string) => content.replace(/(?<![\p{L}\p{Nd}_]|[^\s\0-\x7f])\p{L}/gu, (letter) => letter.toUpperCase());
 
 /** Go slices bytes: where one would end inside a character there is a question mark in a box. */
 const bytes = (content: string, from: number, to: number) => {
@@ -53,23 +52,36 @@ function snake(content: string, separator: string): string {
     .replace(/([\p{Ll}\p{Nd}])(\p{Lu})/gu, "$1 $2")
     .replace(/(?<!\p{Lu})(\p{Lu}+)(\p{Lu}\p{Ll})/gu, "$1 $2")
     .replace(/(\p{L})(\p{Nd}+)(?=\p{Ll})/gu, "$1 $2")
-    .replace(/[\s_-]+/g, separator)
+    .replace(/[\s_-]/g, separator)
     .toLowerCase();
 }
 
+const isConnector = (char: string | undefined): boolean => char !== undefined && /[-_\s]/.test(char);
+const isUpper = (char: string): boolean => /\p{Lu}/u.test(char);
+
+/** Words run together, each with a capital; of capitals in a row at a word's beginning only the first stays. */
 function pascal(content: string): string {
-  const lead = /^_*/.exec(content)![0];
-  const tail = /_?$/.exec(content.slice(lead.length))![0];
-  const words = content.slice(lead.length, content.length - tail.length).split(/([_\s-]+)/);
-  return (
-    lead +
-    words
-      .map((word, i) =>
-        i % 2 ? (word.length > 1 && /^_+$/.test(word) ? "_" : "") : word.charAt(0).toUpperCase() + word.slice(1).toLowerCase(),
-      )
-      .join("") +
-    tail
-  );
+  const chars = [...content];
+  const start = chars.findIndex((char) => !isConnector(char));
+  // Of connectors alone the last one comes twice.
+  if (start < 0) return content + (chars.at(-1) ?? "");
+  let out = chars.slice(0, start).join("");
+  let capitals = isUpper(chars[start]!);
+  let last = chars[start]!.toUpperCase();
+  for (const char of chars.slice(start + 1)) {
+    let next = char;
+    if (!isConnector(last)) {
+      if (capitals && isUpper(char)) next = char.toLowerCase();
+      else capitals = false;
+      out += last;
+    } else if (isConnector(char)) out += last;
+    else {
+      capitals = isUpper(char);
+      next = char.toUpperCase();
+    }
+    last = next;
+  }
+  return out + last;
 }
 
 function wrapAt(width: bigint, separator: string, content: string, breakLong: boolean): string {
