@@ -1987,6 +1987,8 @@ export interface components {
             conditions?: components["schemas"]["Condition"][];
             resources?: components["schemas"]["ApplicationResource"][];
             images?: string[];
+            /** @description Where it can be reached, as its Ingresses and link annotations say: an address, or a title and an address with `|` between. */
+            externalUrls?: string[];
             sourceType?: string;
             history?: components["schemas"]["HistoryEntry"][];
             reconciledAt?: components["schemas"]["Timestamp"];

@@ -1784,6 +1784,11 @@ export class ApplicationStatusReference extends ComplexObject {
     return new ApplicationStatusDeliveryReference(this, "delivery", false);
   }
 
+  /** Where it can be reached, as its Ingresses and link annotations say: an address, or a title and an address with `|` between. */
+  get externalUrls(): string[] {
+    return Token.asList(this.interpolationForAttribute("external_urls"));
+  }
+
   get health(): ApplicationStatusHealthReference {
     return new ApplicationStatusHealthReference(this, "health", false);
   }

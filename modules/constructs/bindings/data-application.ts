@@ -1185,6 +1185,11 @@ export class DataApplicationStatusReference extends ComplexObject {
     return new DataApplicationStatusDeliveryReference(this, "delivery", false);
   }
 
+  /** Where it can be reached, as its Ingresses and link annotations say: an address, or a title and an address with `|` between. */
+  get externalUrls(): string[] {
+    return Token.asList(this.interpolationForAttribute("external_urls"));
+  }
+
   get health(): DataApplicationStatusHealthReference {
     return new DataApplicationStatusHealthReference(this, "health", false);
   }

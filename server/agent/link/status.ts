@@ -28,6 +28,7 @@ export function toStatus(app: KubeObject): Status {
     conditions: list(status.conditions).map(toCondition),
     resources: list(status.resources).map(toResource),
     images: texts(status.summary?.images),
+    externalUrls: texts(status.summary?.externalURLs),
     sourceType: text(status.sourceType) ?? texts(status.sourceTypes)?.[0],
     history: list(status.history).map(toHistory),
     reconciledAt: time(status.reconciledAt),
