@@ -34,6 +34,22 @@ test("values mean what Kubernetes reads in them", () => {
     nothing: null,
   });
 });
+test("what has no digit where a number has one is a text", () => {
+  const got = parse(
+    `${cm}v: {path: ., commit: e5, more: .e5, hex: 0x_, great: 1e400, parts: 1.2.3, real: [.5, 1., 1e3, 0X1F], bin: !!binary aGk=}\n`,
+  );
+  expect(got.kind === "done" && got.value[0]!.v).toEqual({
+    path: ".",
+    commit: "e5",
+    more: ".e5",
+    hex: "0x_",
+    great: "1e400",
+    parts: "1.2.3",
+    real: [0.5, 1, 1000, 31],
+    bin: "hi",
+  });
+  expect(parse(`${cm}v: .inf\n`)).toMatchObject({ kind: "stop", message: expect.stringContaining("no place in JSON") });
+});
 test("anchors and merge keys work", () => {
   const got = parse(`${cm}base: &b {x: 1}\nother: {<<: *b, z: 2}\n`);
   expect(got.kind === "done" && got.value[0]!.other).toEqual({ x: 1, z: 2 });

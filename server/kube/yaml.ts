@@ -10,19 +10,46 @@ export const MANIFEST_INVALID = "ManifestInvalid";
 const MAX_DOCUMENTS = 20_000;
 const MAX_ALIASES = 200;
 
-// What the ecosystem's parser does not read as numbers or dates: 12:30:45, 2001-12-14, ordered maps.
-const UNUSED = new Set(["tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:omap", "tag:yaml.org,2002:pairs", "tag:yaml.org,2002:set"]);
-/** `0o644` is newer than the version of YAML that all else is read by, and read all the same. */
-const OCTAL: ScalarTag = {
-  tag: "tag:yaml.org,2002:int",
+// What the ecosystem's parser does not read as dates or ordered maps; numbers it reads by rules of its own.
+const UNUSED = new Set(["timestamp", "omap", "pairs", "set", "int", "float", "binary"].map((name) => `tag:yaml.org,2002:${name}`));
+
+/** A text that looks like a number and is none, as one too great, stays a text. */
+const number = (name: "int" | "float", test: RegExp, read: (digits: string) => number): ScalarTag => ({
+  tag: `tag:yaml.org,2002:${name}`,
   default: true,
-  test: /^[-+]?0[oO][0-7_]+$/,
-  resolve: (text) => Number.parseInt(text.replace(/0[oO]|_/g, ""), 8),
-};
+  test,
+  resolve: (text) => {
+    const value = read(text.replaceAll("_", ""));
+    return Number.isFinite(value) ? value : text;
+  },
+});
+const toBase = (base: number) => (digits: string) => Number.parseInt(digits.replace(/0[bBoOxX]/, ""), base);
+
+/** `.` is a path and `e5` a commit: both have no digit where a number has one. */
+const NUMBERS: ScalarTag[] = [
+  number("int", /^[-+]?0[bB]_*[01][01_]*$/, toBase(2)),
+  number("int", /^[-+]?0[oO]_*[0-7][0-7_]*$/, toBase(8)),
+  number("int", /^[-+]?0[0-7_]+$/, toBase(8)),
+  number("int", /^[-+]?[0-9][0-9_]*$/, toBase(10)),
+  number("int", /^[-+]?0[xX]_*[0-9a-fA-F][0-9a-fA-F_]*$/, toBase(16)),
+  number("float", /^[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?$/, Number),
+  {
+    tag: "tag:yaml.org,2002:float",
+    default: true,
+    test: /^(?:[-+]?\.(?:inf|Inf|INF)|\.nan|\.NaN|\.NAN)$/,
+    resolve: (text, fail) => {
+      fail("a number without end has no place in JSON");
+      return text;
+    },
+  },
+];
+const BINARY: ScalarTag = { tag: "tag:yaml.org,2002:binary", resolve: (text) => Buffer.from(text, "base64").toString("utf8") };
+
 /** Scalars as the ecosystem's parser reads them, with version 1.1 of YAML. */
 export const customTags = (tags: Tags): Tags => [
-  OCTAL,
-  ...tags.filter((tag) => typeof tag === "string" || !(UNUSED.has(tag.tag) || tag.format === "TIME")),
+  ...NUMBERS,
+  BINARY,
+  ...tags.filter((tag) => typeof tag === "string" || !UNUSED.has(tag.tag)),
 ];
 
 export interface ManifestOptions {
