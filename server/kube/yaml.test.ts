@@ -1,4 +1,4 @@
-import { parseManifests } from "./yaml.ts";
+import { parseJson, parseManifests } from "./yaml.ts";
 
 const cm = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
 const parse = (text: string) => parseManifests(text, "f.yaml");
@@ -50,6 +50,27 @@ test("what has no digit where a number has one is a text", () => {
   });
   expect(parse(`${cm}v: .inf\n`)).toMatchObject({ kind: "stop", message: expect.stringContaining("no place in JSON") });
 });
+test.each([
+  ["9007199254740991", 9007199254740991],
+  ["-9007199254740992", -9007199254740992],
+  ["1152921504606847000", 1152921504606847000],
+  ["9007199254740993", undefined],
+  ["-1152921504606846976", undefined],
+  ["0x7fffffffffffffff", undefined],
+  ["18446744073709551615", 2 ** 64],
+])("a number keeps its digits, or is refused: %s", (digits, want) => {
+  const read = (text: string, file: string) => (file.endsWith("json") ? parseJson(text, file) : parseManifests(text, file));
+  const texts: [string, string][] = [["f.yaml", `${cm}size: ${digits}\ntext: "${digits}"\n`]];
+  if (!digits.includes("x"))
+    texts.push(["f.json", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"size":${digits},"text":"\\"${digits}"}`]);
+  for (const [file, text] of texts) {
+    const got = read(text, file);
+    if (want === undefined)
+      expect(got).toMatchObject({ kind: "stop", message: expect.stringMatching(/^f\.(yaml|json): .*has more digits/) });
+    else expect(got).toMatchObject({ kind: "done", value: [{ size: want }] });
+  }
+});
+
 test("anchors and merge keys work", () => {
   const got = parse(`${cm}base: &b {x: 1}\nother: {<<: *b, z: 2}\n`);
   expect(got.kind === "done" && got.value[0]!.other).toEqual({ x: 1, z: 2 });

@@ -13,16 +13,38 @@ const MAX_ALIASES = 200;
 // What the ecosystem's parser does not read as dates or ordered maps; numbers it reads by rules of its own.
 const UNUSED = new Set(["timestamp", "omap", "pairs", "set", "int", "float", "binary"].map((name) => `tag:yaml.org,2002:${name}`));
 
-/** A text that looks like a number and is none, as one too great, stays a text. */
+// Beyond it the ecosystem has no whole numbers either.
+const INT64 = 2 ** 63;
+
+/** A text that looks like a number and is none, as one too great, stays a text. One whose digits would change is refused: nobody would see it. */
 const number = (name: "int" | "float", test: RegExp, read: (digits: string) => number): ScalarTag => ({
   tag: `tag:yaml.org,2002:${name}`,
   default: true,
   test,
-  resolve: (text) => {
-    const value = read(text.replaceAll("_", ""));
+  resolve: (text, fail) => {
+    const digits = text.replaceAll("_", "");
+    const value = read(digits);
+    if (name === "int" && !isKept(digits, value)) fail(unkept(text));
     return Number.isFinite(value) ? value : text;
   },
 });
+
+/** Whether a whole number is written back with the digits that it has; those of other bases are not looked at one by one. */
+function isKept(digits: string, value: number): boolean {
+  if (Number.isSafeInteger(value) || Math.abs(value) > INT64) return true;
+  return /^[-+]?[1-9]\d*$/.test(digits) && String(value) === digits.replace("+", "");
+}
+
+const unkept = (digits: string) => `${digits} has more digits than a number here keeps: write it as a text, if its kind takes one`;
+
+/** The same of a JSON text, whose strings may have what they like. */
+function lostDigits(text: string): string | undefined {
+  if (!/\d{16}/.test(text)) return undefined;
+  const numbers = text.replace(/"(?:[^"\\]|\\.)*"/g, "").match(/(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g) ?? [];
+  const lost = numbers.find((digits) => !isKept(digits, Number(digits)));
+  return lost && unkept(lost);
+}
+
 const toBase = (base: number) => (digits: string) => Number.parseInt(digits.replace(/0[bBoOxX]/, ""), base);
 
 /** `.` is a path and `e5` a commit: both have no digit where a number has one. */
@@ -81,7 +103,8 @@ export function parseSome(text: string, file: string, options: ManifestOptions =
 export function parseJson(text: string, file: string, options: ManifestOptions = {}): Outcome<KubeObject[]> {
   const objects: KubeObject[] = [];
   try {
-    const failed = collect(JSON.parse(text), objects, options);
+    const value: unknown = JSON.parse(text);
+    const failed = lostDigits(text) ?? collect(value, objects, options);
     return failed ? stop(MANIFEST_INVALID, `${file}: ${failed}`) : done(objects);
   } catch {
     return stop(MANIFEST_INVALID, `${file}: is not one JSON object`);
