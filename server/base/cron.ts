@@ -1,3 +1,5 @@
+import { isTimeZone } from "./zone.ts";
+
 /** The minutes that a schedule of five fields names. */
 export interface Schedule {
   minutes: ReadonlySet<number>;
@@ -8,14 +10,22 @@ export interface Schedule {
   /** The field stood as `*`: then the other one of the two alone decides about the day. */
   anyDay: boolean;
   anyWeekday: boolean;
+  /** The zone whose clocks it means, where it names one itself. */
+  zone?: string;
 }
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/** Reads a schedule; a text is what is wrong with it. Names like `@daily` are none, as the ecosystem has it for windows. */
+/**
+ * Reads a schedule; a text is what is wrong with it. Names like `@daily` are none, as the ecosystem has it for windows; a zone may stand
+ * before it, as `TZ=Europe/Berlin` or `CRON_TZ=`.
+ */
 export function parseCron(text: string): Schedule | string {
-  const fields = text.trim().split(/\s+/).filter(Boolean);
+  const [prefix = "", name = ""] = /^(?:CRON_)?TZ=(\S*)(?: |$)/.exec(text) ?? [];
+  const zone = name === "Local" ? "" : name;
+  if (zone && !isTimeZone(zone)) return `provided bad location ${zone}`;
+  const fields = text.slice(prefix.length).trim().split(/\s+/).filter(Boolean);
   if (fields.length !== 5) return `expected exactly 5 fields, found ${fields.length}: [${fields.join(" ")}]`;
   const read: Set<number>[] = [];
   const bounds: [number, number, string[]][] = [
@@ -32,7 +42,7 @@ export function parseCron(text: string): Schedule | string {
   }
   const any = (field: string) => /(^|,)[*?](\/1)?(,|$)/.test(field);
   const [minutes, hours, days, months, weekdays] = read as [Set<number>, Set<number>, Set<number>, Set<number>, Set<number>];
-  return { minutes, hours, days, months, weekdays, anyDay: any(fields[2]!), anyWeekday: any(fields[4]!) };
+  return { minutes, hours, days, months, weekdays, anyDay: any(fields[2]!), anyWeekday: any(fields[4]!), ...(zone ? { zone } : {}) };
 }
 
 function parseField(field: string, least: number, most: number, names: string[]): Set<number> | string {

@@ -11,6 +11,12 @@ test.each<[string, SyncWindow[], boolean, string | undefined]>([
   ["an allow begins", [window({ kind: "allow", schedule: "0 12 * * *" })], false, "2026-03-04T12:00:00.001Z"],
   ["an allow of next Monday", [window({ kind: "allow", schedule: "0 8 * * 1" })], false, "2026-03-09T08:00:00.001Z"],
   ["an allow in a zone", [window({ kind: "allow", schedule: "0 18 * * *", timeZone: "Asia/Kolkata" })], false, "2026-03-04T12:30:00.001Z"],
+  [
+    "an allow in the schedule's zone",
+    [window({ kind: "allow", schedule: "TZ=Asia/Kolkata 0 18 * * *" })],
+    false,
+    "2026-03-04T12:30:00.001Z",
+  ],
   ["an allow of next month", [window({ kind: "allow", schedule: "0 8 1 4 *" })], false, undefined],
   ["a deny for ever", [window({ schedule: "* * * * *", duration: "24h" })], false, undefined],
 ])("%s", (_name, windows, manual, want) => {

@@ -1,6 +1,7 @@
 import { fireAfter, fireBefore, parseCron } from "../../base/cron.ts";
 import { parseGoDuration } from "../../base/go-duration.ts";
-import { judgeWindows, type SyncWindow, type Windowed, windowsFor, zoneOffset } from "./window.ts";
+import { zoneOffset } from "../../base/zone.ts";
+import { judgeWindows, type SyncWindow, type Windowed, windowsFor } from "./window.ts";
 
 // People plan by the week; what opens later is looked at again then.
 const HORIZON_MS = 8 * 86_400_000;
@@ -29,7 +30,8 @@ function nextChange(windows: readonly SyncWindow[], now: number, until: number):
     const cron = parseCron(schedule);
     const length = parseGoDuration(duration);
     if (typeof cron === "string" || length === undefined) continue;
-    const offset = zoneOffset(timeZone, now);
+    const shifted = zoneOffset(timeZone, now);
+    const offset = shifted + zoneOffset(cron.zone ?? "", now + shifted);
     const local = now + offset;
     const opens = fireAfter(cron, local, until + offset);
     // Strictly after its first moment.

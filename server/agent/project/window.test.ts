@@ -19,6 +19,15 @@ test.each<[string, SyncWindow[], string]>([
   ["all lists must fit", [window({ namespaces: ["other"], andOperator: true })], "0 auto manual"],
   ["no list fits nothing", [window({ applications: [] })], "0 auto manual"],
   ["in a zone", [window({ schedule: "0 16 * * *", timeZone: "Asia/Kolkata" })], "1 - -"],
+  ["in a zone that the schedule names", [window({ schedule: "TZ=Asia/Kolkata 0 16 * * *" })], "1 - -"],
+  ["in another, by its other name", [window({ schedule: "CRON_TZ=America/New_York 0 5 * * *" })], "1 - -"],
+  ["where the schedule's zone has another hour", [window({ schedule: "TZ=Asia/Kolkata 0 10 * * *" })], "1 auto manual"],
+  ["in the schedule's zone and the window's", [window({ schedule: "TZ=Asia/Tokyo 30 0 * * *", timeZone: "Asia/Kolkata" })], "1 - -"],
+  [
+    "an empty zone is UTC, the local one ours",
+    [window({ schedule: "TZ= 0 10 * * *" }), window({ schedule: "TZ=Local 0 10 * * *" })],
+    "2 - -",
+  ],
   ["an unknown zone is UTC", [window({ timeZone: "Middle/Earth" })], "1 - -"],
   ["by name of month and day", [window({ schedule: "30 10 * MAR wed" })], "1 - -"],
   ["a day of the month or of the week", [window({ schedule: "30 10 1 * wed" })], "1 - -"],
@@ -34,6 +43,12 @@ test("at its first second a window is not open yet", () => {
   const one = [window({})];
   expect(judgeWindows(one, app, Date.parse("2026-03-04T10:00:00Z"))).toMatchObject({ canSyncAuto: true });
   expect(judgeWindows(one, app, Date.parse("2026-03-04T10:00:01Z"))).toMatchObject({ canSyncAuto: false });
+});
+
+test("a window over a change of the clocks is open by the clocks of the schedule's zone at either end", () => {
+  const night = [window({ schedule: "TZ=Europe/Berlin 30 1 29 3 *", duration: "2h" })];
+  expect(judgeWindows(night, app, Date.parse("2026-03-29T02:29:00Z"))).toMatchObject({ canSyncAuto: false });
+  expect(judgeWindows(night, app, Date.parse("2026-03-29T02:31:00Z"))).toMatchObject({ canSyncAuto: true });
 });
 
 test("what began while it was allowed may end in a window with overrun", () => {
@@ -52,6 +67,9 @@ test.each([
   ["5-1 * * * *", /beyond/],
   ["*/0 * * * *", /positive/],
   ["a * * * *", /parse/],
+  ["TZ=Middle/Earth 0 10 * * *", /bad location Middle\/Earth/],
+  ["TZ=Europe/Berlin", /found 0/],
+  [" TZ=Europe/Berlin 0 10 * * *", /found 6/],
 ])("the schedule %j is refused", (text, why) => {
   expect(parseCron(text)).toMatch(why);
 });

@@ -1,6 +1,7 @@
 import { fallsBetween, parseCron } from "../../base/cron.ts";
 import { matchGlob } from "../../base/glob.ts";
 import { parseGoDuration } from "../../base/go-duration.ts";
+import { zoneOffset } from "../../base/zone.ts";
 
 /** A sync window of an AppProject. */
 export interface SyncWindow {
@@ -89,27 +90,9 @@ function isActive({ schedule = "", duration = "", timeZone = "" }: SyncWindow, n
   const length = parseGoDuration(duration);
   if (length === undefined) return `invalid sync windows: cannot parse duration '${duration}': it is no duration, as 1h30m`;
   // The offset of this moment counts for the whole window, also where the clocks change within it.
-  const local = now + zoneOffset(timeZone, now);
-  return fallsBetween(cron, local - Math.min(Math.max(length, 0), MAX_DURATION_MS), local);
-}
-
-/** Milliseconds that a zone's clocks are ahead of UTC; an unknown zone is UTC. */
-export function zoneOffset(timeZone: string, at: number): number {
-  if (!timeZone) return 0;
-  try {
-    const parts = new Intl.DateTimeFormat("en-US", {
-      timeZone,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    }).formatToParts(at);
-    const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
-    return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second")) - Math.floor(at / 1_000) * 1_000;
-  } catch {
-    return 0;
-  }
+  const until = now + zoneOffset(timeZone, now);
+  const since = until - Math.min(Math.max(length, 0), MAX_DURATION_MS);
+  // A zone of the schedule's own comes on top, each moment by its clocks.
+  const [from, to] = [since, until].map((at) => at + zoneOffset(cron.zone ?? "", at));
+  return fallsBetween(cron, from!, to!);
 }

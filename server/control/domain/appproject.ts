@@ -1,5 +1,6 @@
 import { parseCron } from "../../base/cron.ts";
 import { parseGoDuration } from "../../base/go-duration.ts";
+import { isTimeZone } from "../../base/zone.ts";
 import type { Schemas } from "./nouns.ts";
 import type { Fault } from "./problem.ts";
 
@@ -40,15 +41,6 @@ function windowFaults(one: NonNullable<Spec["syncWindows"]>[number], at: string)
       detail: "A window concerns what its `applications`, `namespaces` or `clusters` name: `*` means all.",
     });
   return faults;
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en-US", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function accountFaults(one: NonNullable<Spec["destinationServiceAccounts"]>[number], at: string): Fault[] {
