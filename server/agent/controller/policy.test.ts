@@ -99,6 +99,14 @@ test.each([
   [{ limit: 2 }, 3, undefined],
   [{ limit: -1, backoff: { duration: "1m", factor: 3, maxDuration: "10m" } }, 3, 540_000],
   [{ limit: -1, backoff: { duration: "1m", factor: 3, maxDuration: "10m" } }, 4, 600_000],
+  [{ limit: 1, backoff: { duration: "", maxDuration: "" } }, 1, 5_000],
+  [{ limit: -1, backoff: { duration: "", maxDuration: "" } }, 9, 180_000],
+  [{ limit: 1, backoff: { duration: "+7" } }, 1, 7_000],
+  [{ limit: 1, backoff: { duration: "-5" } }, 1, 0],
+  [{ limit: 1, backoff: { duration: "5s", maxDuration: "-5" } }, 1, 5_000],
+  [{ limit: 1, backoff: { duration: "soon" } }, 1, undefined],
+  [{ limit: -1, backoff: { duration: 0, factor: 10 } }, 400, 0],
+  [{ limit: -1, backoff: { duration: "1h", factor: 10, maxDuration: "0" } }, 400, 9_223_372_036_854],
   [undefined, 1, undefined],
 ])("retry %j, attempt %i", (retry, count, want) => {
   expect(retryDelay(retry, count)).toBe(want);

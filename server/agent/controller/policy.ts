@@ -113,25 +113,31 @@ function refuse(type: string, reason: string, message: string): Decision {
   return { do: "refuse", condition: { type, reason, message } };
 }
 
+// The longest of Go's durations, 292 years: a time beyond what a date holds could not be written down.
+const LONGEST_WAIT_MS = 9_223_372_036_854;
+
 /** When attempt number `count` (from 1) may start after a failure; undefined when there are no more. */
 export function retryDelay(retry: Retry | undefined, count: number): number | undefined {
   if (!retry?.limit || (retry.limit > 0 && count > retry.limit)) return undefined;
   const wait = retryWait(retry, count - 1);
-  return typeof wait === "number" ? wait : undefined;
+  if (typeof wait !== "number") return undefined;
+  return wait > 0 ? Math.min(wait, LONGEST_WAIT_MS) : 0;
 }
 
 /** Milliseconds before the next attempt after `count` retries; a text is what is wrong with the back-off. A maximum of 0 is none. */
 export function retryWait(retry: Retry | undefined, count: number): number | string {
-  const { duration = "5s", factor = 2, maxDuration = "3m" } = retry?.backoff ?? {};
+  const { factor, ...given } = retry?.backoff ?? {};
+  // An empty text is none.
+  const [duration = "5s", maxDuration = "3m"] = [given.duration, given.maxDuration].map((text) => (text === "" ? undefined : text));
   const [first, most] = [seconds(duration), seconds(maxDuration)];
   if (first === undefined) return `unable to parse ${duration} as a duration`;
   if (most === undefined) return `unable to parse ${maxDuration} as a duration`;
-  const wait = first * factor ** count;
+  const wait = first * (factor ?? 2) ** count;
   return most > 0 ? Math.min(most, wait) : wait;
 }
 
 const seconds = (text: string | number): number | undefined =>
-  /^\d+$/.test(String(text)) ? Number(text) * 1_000 : parseGoDuration(String(text));
+  /^[+-]?\d+$/.test(String(text)) ? Number(text) * 1_000 : parseGoDuration(String(text));
 
 /** `1h30m`, `500ms`; a bare number is seconds. */
 export function milliseconds(text: string | number, otherwise: number): number {
