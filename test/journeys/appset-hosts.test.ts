@@ -144,8 +144,8 @@ describe.each(["github", "gitlab"] as const)("%s, by its documented protocol", (
       scmProvider: { gitea: { owner: "team", ...api(), ...more }, cloneProtocol: "https", filters },
     });
     expect(await ask(provider(), "{{.repository}} {{.branch}} {{.labels}} {{.url}}", world)).toEqual([
-      `app main gitops ${gitea.url}/team/app.git`,
-      `lib main  ${gitea.url}/team/lib.git`,
+      `app main preview ${gitea.url}/team/app`,
+      `lib main  ${gitea.url}/team/lib`,
     ]);
     expect(await ask(provider({ allBranches: true }), "{{.repository}}@{{.branchNormalized}}", world)).toEqual([
       "app@feature-b",
@@ -153,7 +153,7 @@ describe.each(["github", "gitlab"] as const)("%s, by its documented protocol", (
       "lib@main",
     ]);
     expect(
-      await ask(provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "^gitops$" }]), "{{.branch}}", world),
+      await ask(provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "^preview$" }]), "{{.branch}}", world),
     ).toEqual(["feature/b"]);
     expect(await ask(provider({ allBranches: true }, [{ pathsExist: ["b.txt"] }, { labelMatch: "nothing" }]), "x", world)).toEqual([]);
     expect(await ask(provider({}, [{ pathsDoNotExist: ["deploy"] }]), "{{.repository}}", world)).toEqual(["lib"]);

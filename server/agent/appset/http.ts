@@ -95,6 +95,9 @@ function failure(shown: string, status: number, said: string, headers: Headers, 
   if (status >= 200 && status < 300 && status !== 203) return undefined;
   const name = code?.(said);
   const named = name ? ` (${name})` : "";
+  // Hosts say in JSON that something is not there. What stands before one that is down says 404 in its own way, and that is no answer.
+  if (!missing && status === 404 && !/^\s*[{[]/.test(said))
+    return again(HTTP.unreachable, `${shown} answered 404, but not as a host of repositories does: it may be down, or its address wrong`);
   if (missing ? name !== undefined && missing.test(name) : status === 404)
     return stop(HTTP.notFound, `${shown} answered ${status}${named}: it does not exist, or the token may not see it`);
   if (status === 429 || status >= 500 || /Throttl|TooManyRequests/.test(name ?? ""))
@@ -140,7 +143,7 @@ export async function askPages<B, T>(url: string, options: Ask, read: (answer: A
     size += answer.value.size;
     if (size > MAX_ALL_BYTES) return stop(HTTP.tooLarge, `${shown} has pages of more than ${MAX_ALL_BYTES} bytes`);
     const { items, next } = read(answer.value, at);
-    if (!Array.isArray(items)) return stop(HTTP.refused, `${shown} did not answer with a list`);
+    if (!Array.isArray(items) || items.includes(null as T)) return stop(HTTP.refused, `${shown} did not answer with a list`);
     for (const item of items) all.push(item);
     const following: Outcome<string | undefined> = next === undefined ? done(undefined) : continued(next, at, shown);
     if (following.kind !== "done") return following;

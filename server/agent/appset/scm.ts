@@ -1,6 +1,6 @@
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { redactUrl } from "../repo/url.ts";
-import type { Ask } from "./http.ts";
+import { type Ask, HTTP } from "./http.ts";
 import { findAll } from "./template/regex.ts";
 import { APPSET, type Free } from "./types.ts";
 import type { World } from "./world.ts";
@@ -82,6 +82,18 @@ export async function access(
     if (!ask.ca) return stop(APPSET.params, `ConfigMap ${given.caRef.configMapName} has no ${given.caRef.key}`);
   }
   return done({ settings, ask });
+}
+
+/** Branches as a host tells them: one without a name or a commit is half an answer. */
+export function branchesFrom(told: readonly unknown[], read: (one: Free) => { name: unknown; sha: unknown }): Outcome<Branch[]> {
+  const all = told.map((one) => read((one ?? {}) as Free));
+  const whole = all.every(({ name, sha }) => typeof name === "string" && name !== "" && typeof sha === "string" && sha !== "");
+  return whole ? done(all as Branch[]) : stop(HTTP.refused, "the host told of a branch without its name or its commit");
+}
+
+/** Reads expressions of the user: one that is none must not look like one that fits nothing, however few there are to fit. */
+export function readAll(patterns: readonly (string | undefined | null)[]): void {
+  for (const pattern of patterns) if (pattern) findAll(pattern, "");
 }
 
 /** Whether an expression of the user is found in a text. */

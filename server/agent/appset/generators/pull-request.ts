@@ -2,7 +2,7 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { PULLS } from "../hosts/table.ts";
 import { HTTP } from "../http.ts";
 import { addValues, type Params } from "../params.ts";
-import { access, found, type Pull, slug } from "../scm.ts";
+import { access, found, type Pull, readAll, slug } from "../scm.ts";
 import { APPSET, type Free } from "../types.ts";
 import type { Context, Generate } from "./context.ts";
 
@@ -14,9 +14,12 @@ interface Filter {
 
 /** `pullRequest`: the open pull requests of a repository. */
 export const pullRequest: Generate = async (settings, context) => {
+  const filters = (settings.filters ?? []) as Filter[];
+  readAll(filters.flatMap(({ branchMatch, targetBranchMatch, titleMatch }) => [branchMatch, targetBranchMatch, titleMatch]));
   const asked = await pulls(settings, context);
   if (asked.kind !== "done") return asked;
-  const filters = (settings.filters ?? []) as Filter[];
+  if (!asked.value.every(({ number }) => Number.isInteger(number)))
+    return stop(APPSET.params, "the host told of a pull request without its number");
   const fits = ({ branch, target, title }: Pull) =>
     filters.length === 0 ||
     filters.some((one) => found(one.branchMatch, branch) && found(one.targetBranchMatch, target) && found(one.titleMatch, title));

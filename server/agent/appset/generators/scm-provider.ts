@@ -2,7 +2,7 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { SCM } from "../hosts/table.ts";
 import type { Ask } from "../http.ts";
 import { addValues, type Params } from "../params.ts";
-import { access, type Branch, type Browse, found, type Repository } from "../scm.ts";
+import { access, type Branch, type Browse, found, type Repository, readAll } from "../scm.ts";
 import { normalize } from "../template/names.ts";
 import { APPSET, type Free } from "../types.ts";
 import { type Generate, MAX_PARAMS } from "./context.ts";
@@ -20,18 +20,22 @@ export const scmProvider: Generate = async (given, { world, how, project }) => {
   const name = Object.keys(SCM).find((one) => given[one]);
   if (!name) return stop(APPSET.params, `no SCM provider implementation configured: one of ${Object.keys(SCM).join(", ")} is needed`);
   const { host } = SCM[name]!;
+  const all = (given.filters ?? []) as Filter[];
+  readAll(all.flatMap(({ repositoryMatch, labelMatch, branchMatch }) => [repositoryMatch, labelMatch, branchMatch]));
   const asking = await access(given[name], SCM[name]!, { world, ...(project ? { project } : {}) });
   if (asking.kind !== "done") return asking;
   const { settings, ask } = asking.value;
   const repositories = await host.repositories(settings, ask);
   if (repositories.kind !== "done") return repositories;
 
-  const filters = kindsOf((given.filters ?? []) as Filter[]);
+  const filters = kindsOf(all);
   const params: Params[] = [];
   for (const repository of repositories.value) {
+    if (!repository.repository) return stop(APPSET.params, `${name} told of a repository without its name`);
     if (!couldFit(filters, repository)) continue;
-    const url = repository.url[(given.cloneProtocol || "ssh") as keyof Repository["url"]];
+    const url = addressOf(repository, given.cloneProtocol || "ssh");
     if (url === undefined) return stop(APPSET.params, `unknown clone protocol for ${name}: ${given.cloneProtocol}`);
+    if (url === "") return stop(APPSET.params, `${repository.repository} has no address for ${given.cloneProtocol || "ssh"}`);
     const branches = await host.branches(settings, repository, settings.allBranches === true, ask);
     if (branches.kind !== "done") return branches;
     for (const branch of branches.value) {
@@ -46,6 +50,9 @@ export const scmProvider: Generate = async (given, { world, how, project }) => {
   }
   return done(params);
 };
+
+const addressOf = ({ url }: Repository, protocol: string): string | undefined =>
+  Object.hasOwn(url, protocol) ? url[protocol as keyof Repository["url"]] : undefined;
 
 const isSet = <T>(value: T | undefined | null): value is T => value !== undefined && value !== null;
 

@@ -1,6 +1,6 @@
-import { done, type Outcome } from "../../../base/outcome.ts";
+import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { type Ask, ask as askOne, askPages, HTTP } from "../http.ts";
-import type { Branch, Host } from "../scm.ts";
+import { type Branch, branchesFrom, type Host } from "../scm.ts";
 import type { Free } from "../types.ts";
 
 export const AZURE_DEVOPS_API = "https://dev.azure.com";
@@ -21,8 +21,6 @@ function code(said: string): string | undefined {
   const key = /"typeKey"\s*:\s*"([A-Za-z]{1,100})"/.exec(said);
   return key?.[1];
 }
-
-const branchOf = ({ name, commit }: Free): Branch => ({ name, sha: commit?.commitId ?? "" });
 
 /** Azure DevOps, its Services and its Server: https://learn.microsoft.com/rest/api/azure/devops/git */
 export const azureDevOps: Host = {
@@ -80,7 +78,10 @@ export const azureDevOps: Host = {
     const found = await askOne<Free>(address(settings, settings.teamProject, path, query), asking);
     // A repository that is switched off is told in the list, and not found here.
     if (found.kind !== "done") return found.reason === HTTP.notFound ? done([]) : found;
-    return done((all ? ((found.value.body?.value ?? []) as Free[]) : [found.value.body]).map(branchOf));
+    const { body } = found.value;
+    const told: unknown = all ? body?.value : [body];
+    if (!Array.isArray(told)) return stop(HTTP.refused, `Azure DevOps did not answer with the branches of ${repository}`);
+    return branchesFrom(told, ({ name, commit }) => ({ name, sha: commit?.commitId }));
   },
 
   async hasPath(settings, { id }, { name }, path, ask) {

@@ -1,6 +1,6 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
 import { type Ask, ask as askOne, askPages, HTTP } from "../http.ts";
-import type { Branch, Host, Repository } from "../scm.ts";
+import { type Branch, branchesFrom, type Host, type Repository } from "../scm.ts";
 import type { Free } from "../types.ts";
 import { exists } from "./github.ts";
 
@@ -21,13 +21,15 @@ function root({ api }: Free, project: string, ...rest: string[]): string {
 const withoutCheck = (ask: Ask): Ask => ({ ...ask, headers: { ...ask.headers, "x-atlassian-token": "no-check" } });
 
 const pages = (url: string, ask: Ask) =>
-  askPages<Paged, Free>(`${url}?limit=100`, withoutCheck(ask), ({ body }) => ({
-    items: body?.values,
-    next: body?.isLastPage === false && body.nextPageStart != null ? `${url}?limit=100&start=${Number(body.nextPageStart)}` : undefined,
-  }));
+  askPages<Paged, Free>(`${url}?limit=100`, withoutCheck(ask), ({ body }) => {
+    const { values, isLastPage, nextPageStart } = body ?? {};
+    if (isLastPage === true) return { items: values };
+    // A page that is not the last, and does not say which one follows, is half an answer.
+    return Number.isInteger(nextPageStart) ? { items: values, next: `${url}?limit=100&start=${nextPageStart}` } : { items: undefined };
+  });
 
 const cloneOf = ({ links }: Free, name: string): string => ((links?.clone ?? []) as Free[]).find((one) => one.name === name)?.href ?? "";
-const branchOf = ({ displayId, latestCommit }: Free): Branch => ({ name: displayId, sha: latestCommit ?? "" });
+const branchOf = ({ displayId, latestCommit }: Free) => ({ name: displayId, sha: latestCommit });
 const inside = (settings: Free, { organization, repository, slug }: Repository) => root(settings, organization, slug ?? repository);
 
 /** Bitbucket Server and Data Center: https://developer.atlassian.com/server/bitbucket/rest */
@@ -72,9 +74,9 @@ export const bitbucketServer: Host = {
     const chosen = await askOne<Free | undefined>(`${base}/default`, withoutCheck(ask));
     if (chosen.kind !== "done") return chosen.reason === HTTP.notFound ? done([]) : chosen;
     if (!chosen.value.body) return done([]);
-    if (!all) return done([branchOf(chosen.value.body)]);
+    if (!all) return branchesFrom([chosen.value.body], branchOf);
     const branches = await pages(base, ask);
-    return branches.kind === "done" ? done(branches.value.map(branchOf)) : branches;
+    return branches.kind === "done" ? branchesFrom(branches.value, branchOf) : branches;
   },
 
   hasPath: (settings, repository, { name }, path, ask) => {

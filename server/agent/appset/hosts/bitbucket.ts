@@ -1,6 +1,6 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import { type Ask, ask as askOne, askPages, HTTP } from "../http.ts";
-import type { Branch, Host, Repository } from "../scm.ts";
+import { type Ask, ask as askOne, askPages } from "../http.ts";
+import { type Branch, branchesFrom, type Host, type Repository } from "../scm.ts";
 import type { Free } from "../types.ts";
 import { exists } from "./github.ts";
 
@@ -10,9 +10,9 @@ const named = (...parts: string[]) => parts.map((part) => encodeURIComponent(Str
 const root = ({ api, owner }: Free, repository: string) =>
   `${String(api).replace(/(?<!\/)\/+$/, "")}/repositories/${repository ? named(owner, repository) : named(owner)}`;
 const pages = (url: string, ask: Ask) =>
-  askPages<{ values?: Free[]; next?: string }, Free>(url, ask, ({ body }) => ({ items: body?.values, next: body?.next }));
+  askPages<{ values?: Free[]; next?: string }, Free>(url, ask, ({ body }) => ({ items: body?.values, next: body?.next || undefined }));
 const cloneOf = ({ links }: Free, name: string): string => ((links?.clone ?? []) as Free[]).find((one) => one.name === name)?.href ?? "";
-const branchOf = ({ name, target }: Free): Branch => ({ name, sha: target?.hash ?? "" });
+const branchOf = ({ name, target }: Free) => ({ name, sha: target?.hash });
 
 /** Bitbucket Cloud: https://developer.atlassian.com/cloud/bitbucket/rest */
 export const bitbucket: Host = {
@@ -55,11 +55,11 @@ export const bitbucket: Host = {
     const base = `${root(settings, repository)}/refs/branches`;
     if (all) {
       const branches = await pages(`${base}?pagelen=100`, ask);
-      return branches.kind === "done" ? done(branches.value.map(branchOf)) : branches;
+      return branches.kind === "done" ? branchesFrom(branches.value, branchOf) : branches;
     }
     const branch = await askOne<Free>(`${base}/${named(defaultBranch)}`, ask);
-    if (branch.kind === "done") return done([branchOf(branch.value.body)]);
-    return branch.reason === HTTP.notFound ? done([]) : branch;
+    // The list has just named it: where it is not found, the application of a repository that is there would go.
+    return branch.kind === "done" ? branchesFrom([branch.value.body], branchOf) : branch;
   },
 
   hasPath: (settings, { repository }, { sha }, path, ask) =>

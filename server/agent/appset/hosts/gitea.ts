@@ -1,12 +1,14 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import { type Ask, askAll, ask as askOne, HTTP } from "../http.ts";
-import type { Branch, Host, Repository } from "../scm.ts";
+import { type Ask, askAll, ask as askOne, askPages } from "../http.ts";
+import { type Branch, branchesFrom, type Host, type Repository } from "../scm.ts";
 import type { Free } from "../types.ts";
 import { exists } from "./github.ts";
 
 const root = ({ api }: Free): string => `${String(api).replace(/(?<!\/)\/+$/, "")}/api/v1`;
 const named = (...parts: string[]) => parts.map(encodeURIComponent).join("/");
 const repo = (settings: Free, { organization, repository }: Repository) => `${root(settings)}/repos/${named(organization, repository)}`;
+
+const branchOf = ({ name, commit }: Free) => ({ name, sha: commit?.id });
 
 export const gitea: Host = {
   async pulls(settings, ask) {
@@ -32,14 +34,15 @@ export const gitea: Host = {
     for (const one of repos.value) {
       if (settings.excludeArchivedRepos === true && one.archived) continue;
       const found = { organization: settings.owner as string, repository: one.name as string };
-      const topics = await topicsOf(settings, found, ask);
-      if (topics.kind !== "done") return topics;
+      const labels = await labelsOf(settings, found, ask);
+      if (labels.kind !== "done") return labels;
       all.push({
         ...found,
         id: String(one.id),
-        url: { ssh: one.ssh_url, https: one.clone_url },
+        // Its page, not the address with .git: what Argo CD gives.
+        url: { ssh: one.ssh_url, https: one.html_url },
         defaultBranch: one.empty ? "" : one.default_branch,
-        labels: topics.value,
+        labels: labels.value,
       });
     }
     return done(all);
@@ -50,23 +53,29 @@ export const gitea: Host = {
     const base = `${repo(settings, repository)}/branches`;
     if (all) {
       const branches = await askAll<Free>(`${base}?limit=50`, ask);
-      return branches.kind === "done" ? done(branches.value.map(({ name, commit }) => ({ name, sha: commit.id }))) : branches;
+      return branches.kind === "done" ? branchesFrom(branches.value, branchOf) : branches;
     }
     const branch = await askOne<Free>(`${base}/${named(repository.defaultBranch)}`, ask);
-    if (branch.kind === "done") return done([{ name: branch.value.body.name, sha: branch.value.body.commit.id }]);
-    return branch.reason === HTTP.notFound ? done([]) : branch;
+    // An empty repository says so in the list. Here a 404 is no reason to let its application go.
+    return branch.kind === "done" ? branchesFrom([branch.value.body], branchOf) : branch;
   },
 
   hasPath: (settings, repository, { name: branch }, path, ask) =>
     exists(`${repo(settings, repository)}/contents/${named(...path.split("/").filter(Boolean))}?ref=${encodeURIComponent(branch)}`, ask),
 };
 
-async function topicsOf(
+/** Those that issues can have, as in Argo CD, and not its topics. They are counted, but no page tells of the next. */
+async function labelsOf(
   settings: Free,
   { organization, repository }: Pick<Repository, "organization" | "repository">,
   ask: Ask,
 ): Promise<Outcome<string[]>> {
-  const topics = await askOne<{ topics?: string[] }>(`${root(settings)}/repos/${named(organization, repository)}/topics`, ask);
-  if (topics.kind === "done") return done(topics.value.body.topics ?? []);
-  return topics.reason === HTTP.notFound ? done([]) : topics;
+  const url = `${root(settings)}/repos/${named(organization, repository)}/labels?limit=50`;
+  let [seen, page] = [0, 1];
+  const labels = await askPages<Free[], Free>(url, ask, ({ body, headers }) => {
+    seen += body?.length ?? 0;
+    const more = body?.length > 0 && seen < Number(headers.get("x-total-count") ?? 0);
+    return { items: body, next: more ? `${url}&page=${++page}` : undefined };
+  });
+  return labels.kind === "done" ? done(labels.value.map(({ name }) => name)) : labels;
 }

@@ -1,6 +1,6 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
 import { type Ask, askAll, ask as askOne, HTTP } from "../http.ts";
-import type { Branch, Host } from "../scm.ts";
+import { type Branch, branchesFrom, type Host } from "../scm.ts";
 import type { Free } from "../types.ts";
 
 export const GITHUB_API = "https://api.github.com/";
@@ -15,6 +15,8 @@ function root({ api }: Free): string {
 
 const named = (...parts: string[]) => parts.map(encodeURIComponent).join("/");
 const withVersion = (ask: Ask): Ask => ({ ...ask, headers: { ...ask.headers, accept: "application/vnd.github+json" } });
+
+const branchOf = ({ name, commit }: Free) => ({ name, sha: commit?.sha });
 
 export const github: Host = {
   async pulls(settings, ask) {
@@ -53,10 +55,10 @@ export const github: Host = {
     const base = `${root(settings)}/repos/${named(repository.organization, repository.repository)}/branches`;
     if (all) {
       const branches = await askAll<Free>(`${base}?per_page=100`, withVersion(ask));
-      return branches.kind === "done" ? done(branches.value.map(({ name, commit }) => ({ name, sha: commit.sha }))) : branches;
+      return branches.kind === "done" ? branchesFrom(branches.value, branchOf) : branches;
     }
     const branch = await askOne<Free>(`${base}/${named(repository.defaultBranch)}`, withVersion(ask));
-    if (branch.kind === "done") return done([{ name: branch.value.body.name, sha: branch.value.body.commit.sha }]);
+    if (branch.kind === "done") return branchesFrom([branch.value.body], branchOf);
     return branch.reason === HTTP.notFound ? done([]) : branch;
   },
 

@@ -1,6 +1,6 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
 import { askAll, ask as askOne, HTTP } from "../http.ts";
-import type { Branch, Host } from "../scm.ts";
+import { type Branch, branchesFrom, type Host } from "../scm.ts";
 import type { Free } from "../types.ts";
 
 export const GITLAB_API = "https://gitlab.com/";
@@ -10,6 +10,8 @@ const root = ({ api }: Free): string => {
   return url.endsWith("/api/v4") ? url : `${url}/api/v4`;
 };
 const project = (settings: Free, id: string) => `${root(settings)}/projects/${encodeURIComponent(id)}`;
+
+const branchOf = ({ name, commit }: Free) => ({ name, sha: commit?.id });
 
 export const gitlab: Host = {
   async pulls(settings, ask) {
@@ -33,11 +35,12 @@ export const gitlab: Host = {
   },
 
   async repositories(settings, ask) {
-    const { group, includeSubgroups = false, includeSharedProjects = true, topic } = settings;
+    const { group, includeSubgroups, includeSharedProjects, topic } = settings;
+    // Archived projects are listed unless one asks for others: `includeArchivedRepos` has nothing to add, and archived=true would list them alone.
     const query = new URLSearchParams({
       per_page: "100",
-      include_subgroups: String(includeSubgroups),
-      with_shared: String(includeSharedProjects),
+      include_subgroups: String(includeSubgroups === true),
+      with_shared: String(includeSharedProjects !== false),
     });
     if (topic) query.set("topic", topic);
     const repos = await askAll<Free>(`${root(settings)}/groups/${encodeURIComponent(group)}/projects?${query}`, ask);
@@ -58,17 +61,18 @@ export const gitlab: Host = {
     const base = `${project(settings, id)}/repository/branches`;
     if (all) {
       const branches = await askAll<Free>(`${base}?per_page=100`, ask);
-      if (branches.kind === "done") return done(branches.value.map(({ name, commit }) => ({ name, sha: commit.id })));
+      if (branches.kind === "done") return branchesFrom(branches.value, branchOf);
       return branches.reason === HTTP.notFound ? done([]) : branches;
     }
     if (!defaultBranch) return done([]);
     const branch = await askOne<Free>(`${base}/${encodeURIComponent(defaultBranch)}`, ask);
-    if (branch.kind === "done") return done([{ name: branch.value.body.name, sha: branch.value.body.commit.id }]);
+    if (branch.kind === "done") return branchesFrom([branch.value.body], branchOf);
     return branch.reason === HTTP.notFound ? done([]) : branch;
   },
 
   async hasPath(settings, { id }, { name: branch }, path, ask) {
     const parts = path.split("/").filter(Boolean);
+    if (parts.length === 0) return done(true);
     const query = new URLSearchParams({ path: parts.slice(0, -1).join("/"), ref: branch, per_page: "100" });
     const listed = await askAll<Free>(`${project(settings, id)}/repository/tree?${query}`, ask);
     if (listed.kind === "done") return done(listed.value.some(({ name }) => name === parts.at(-1)));
