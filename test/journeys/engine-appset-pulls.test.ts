@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SetController } from "../../server/agent/appset/controller.ts";
@@ -77,13 +78,16 @@ const condition = async (name: string, type: string) =>
   (value(await w.client.get(APPLICATION_SET, w.namespace, name)) as ApplicationSet).status?.conditions?.find((one) => one.type === type);
 
 /** A set that asks once a day by itself. */
-const make = async (name: string, more: object) => {
+const make = (name: string, more: object) => {
   const bitbucketServer = {
     project: "team",
     repo: "release",
     api: front.url,
     bearerToken: { tokenRef: { secretName: "bitbucket", key: "token" } },
   };
+  return made(name, { pullRequest: { bitbucketServer: { ...bitbucketServer, ...more }, requeueAfterSeconds: 86_400 } });
+};
+const made = async (name: string, generator: object) => {
   value(
     await w.client.create(APPLICATION_SET, {
       apiVersion: "argoproj.io/v1alpha1",
@@ -91,7 +95,7 @@ const make = async (name: string, more: object) => {
       metadata: { name, namespace: w.namespace },
       spec: {
         goTemplate: true,
-        generators: [{ pullRequest: { bitbucketServer: { ...bitbucketServer, ...more }, requeueAfterSeconds: 86_400 } }],
+        generators: [generator],
         template: {
           metadata: { name: `${name}-{{.number}}-{{.branch_slug}}`, finalizers: [] },
           spec: {
@@ -144,4 +148,51 @@ test("a host whose certificate nobody here trusts is named, and nothing is made"
     () => condition("trusting", "ParametersGenerated"),
     (one) => one?.status === "True",
   );
+}, 120_000);
+
+test("a plugin is asked again after a host's call, once for very many, and once more for what came while it answered", async () => {
+  let parameters = ["one"];
+  const waiting: ServerResponse[] = [];
+  let asked = 0;
+  let held = false;
+  const answer = (response: ServerResponse, names: string[]) =>
+    response.end(JSON.stringify({ output: { parameters: names.map((number) => ({ number, branch_slug: "p", head_sha: "main" })) } }));
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      asked++;
+      if (held) waiting.push(response);
+      else answer(response, parameters);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const { port } = server.address() as { port: number };
+    await create(CONFIG_MAP, "plug", { data: { baseUrl: `http://127.0.0.1:${port}`, token: "$plug:key" } });
+    await create(RESOURCES.secret, "plug", { stringData: { key: "plugin-token" } });
+    const plugin = { configMapRef: { name: "plug" }, requeueAfterSeconds: 86_400 };
+    await made("plugged", { matrix: { generators: [{ list: { elements: [{ a: "1" }] } }, { plugin }] } });
+    await until(names, (all) => all.join() === "plugged-one-p");
+    expect(asked).toBe(1);
+
+    parameters = ["two"];
+    for (let i = 0; i < 200; i++) sets.repositoryChanged(`https://git.example/any/${i}`);
+    await until(names, (all) => all.join() === "plugged-two-p");
+    expect(asked).toBe(2);
+
+    held = true;
+    sets.repositoryChanged("https://git.example/any/thing");
+    await until(
+      async () => waiting.length,
+      (n) => n === 1,
+    );
+    sets.ask("plugged");
+    held = false;
+    parameters = ["three"];
+    answer(waiting[0]!, ["two"]);
+    await until(names, (all) => all.join() === "plugged-three-p");
+    expect(asked).toBe(4);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
 }, 120_000);

@@ -1,6 +1,6 @@
 import { providers } from "../../control/api/webhooks/providers/table.ts";
 import { HOOK_CALLS } from "../../control/testing/hooks.ts";
-import { concerns } from "./concerns.ts";
+import { asksPlugin, concerns } from "./concerns.ts";
 import type { ApplicationSetSpec } from "./types.ts";
 
 const set = (...generators: object[]) => ({ generators, template: { metadata: {}, spec: {} } }) as unknown as ApplicationSetSpec;
@@ -23,6 +23,15 @@ test.each([
   ["CodeCommit's repositories", set({ scmProvider: { awsCodeCommit: { region: "eu-central-1" } } }), false],
   ["nothing of the kind", set({ list: { elements: [{ repo: "shop" }] } }, { pullRequest: null }, { scmProvider: { github: null } }), false],
 ])("%s", (_, spec, want) => expect(concerns(spec, "https://github.com/acme/shop.git")).toBe(want));
+
+const PLUGIN = { plugin: { configMapRef: { name: "p" } } };
+test.each([
+  ["by itself", set({ list: {} }, PLUGIN), true],
+  ["within a matrix", set({ matrix: { generators: [{ list: {} }, PLUGIN] } }), true],
+  ["within a merge within a matrix", set({ matrix: { generators: [{ merge: { generators: [PLUGIN] } }, { list: {} }] } }), true],
+  ["as the plugin of a source alone", set({ list: {}, template: { spec: { source: { plugin: { name: "p" } } } } }), false],
+  ["not at all", set({ list: {} }, { plugin: null }, { matrix: null }), false],
+])("a plugin is asked %s", (_, { generators }, want) => expect(asksPlugin(generators)).toBe(want));
 
 test("what only the template of a set names is not read by the set", () => {
   const template = { metadata: {}, spec: { source: { repoURL: "{{ .url }}" } } };

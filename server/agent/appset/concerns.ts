@@ -1,5 +1,5 @@
 import { repositoryKey, sameRepository } from "../../base/repository-key.ts";
-import type { ApplicationSetSpec, Free } from "./types.ts";
+import type { ApplicationSetSpec, Free, Generator } from "./types.ts";
 
 // Generators within generators, and a template within each.
 const MAX_DEPTH = 12;
@@ -19,6 +19,14 @@ function inside(value: unknown, url: string, path: string | undefined, depth: nu
     if (path !== undefined && (name === "pullRequest" || name === "scmProvider") && asks(name, member, path)) return true;
     return inside(member, url, path, depth + 1, inTemplate || name === "template");
   });
+}
+
+/** Whether a set asks a plugin, which may answer by anything that a host tells of: Argo CD asks it again at every call. */
+export function asksPlugin(generators: Generator[] | undefined, depth = 0): boolean {
+  if (!Array.isArray(generators) || depth > MAX_DEPTH) return false;
+  return generators.some(
+    (one) => Boolean(one?.plugin) || [one?.matrix, one?.merge].some((of) => asksPlugin((of as Free | undefined)?.generators, depth + 1)),
+  );
 }
 
 const isTemplate = (text: unknown): boolean => typeof text === "string" && text.includes("{{");

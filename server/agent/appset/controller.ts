@@ -7,7 +7,7 @@ import { Places, type Scope } from "../project/places.ts";
 import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
 import { type LiveApplication, setOf } from "./application.ts";
 import { clusterWorld } from "./cluster-world.ts";
-import { concerns } from "./concerns.ts";
+import { asksPlugin, concerns } from "./concerns.ts";
 import { SetMetrics } from "./metrics.ts";
 import { APPLICATION_SET, reconcileSet, type SetDeps } from "./reconcile.ts";
 import { requeueMs } from "./requeue.ts";
@@ -38,6 +38,8 @@ export interface SetControllerOptions {
 // A change of one set comes with several events.
 const DEBOUNCE_MS = 50;
 const STOP_MS = 8_000;
+// Every call of every host is news for a plugin: however many there are, it is one question in this time.
+const PLUGIN_MS = 3_000;
 // A timer of more than 24 days ends at once.
 const MAX_DELAY_MS = 86_400_000;
 
@@ -54,7 +56,8 @@ export class SetController {
   readonly #timers = new Map<string, { timer: NodeJS.Timeout; at: number }>();
   /** What each set's generators gave, so that an application's news are no reason to ask Git or another host. */
   readonly #given = new Map<string, { inputs: string; made: Generated[]; until: number }>();
-  readonly #running = new Map<string, { again: boolean; work: Promise<void> }>();
+  readonly #running = new Map<string, { again: boolean; stale: boolean; work: Promise<void> }>();
+  readonly #plugins = new Map<string, NodeJS.Timeout>();
   readonly #watching = new AbortController();
   readonly metrics: SetMetrics;
   #stopped = false;
@@ -144,7 +147,7 @@ export class SetController {
   /** Lets the work that runs come to its end. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const { timer } of this.#timers.values()) clearTimeout(timer);
+    for (const timer of [...[...this.#timers.values()].map(({ timer }) => timer), ...this.#plugins.values()]) clearTimeout(timer);
     let late: NodeJS.Timeout | undefined;
     const ended = Promise.all([...this.#running.values()].map(({ work }) => work));
     await Promise.race([ended, new Promise((resolve) => (late = setTimeout(resolve, STOP_MS)))]);
@@ -163,6 +166,7 @@ export class SetController {
       gave: (set, made) => {
         const name = this.#nameOf(set);
         const inputs = this.#sets.get(name)?.inputs;
+        if (this.#running.get(name)?.stale) return;
         // A little less than the time of the next look, so that it does not find the old answer.
         const until = Date.now() + (requeueMs(set.spec) ?? Number.MAX_SAFE_INTEGER) - 20;
         if (inputs !== undefined) this.#given.set(name, { inputs, made, until });
@@ -173,7 +177,19 @@ export class SetController {
   /** Looks at a set again, and asks its generators anew. */
   ask(name: string): void {
     this.#given.delete(name);
+    const running = this.#running.get(name);
+    // What is being asked for at this moment may be from before.
+    if (running) running.stale = true;
     this.add(name);
+  }
+
+  #askPlugin(name: string): void {
+    if (this.#stopped || this.#plugins.has(name)) return;
+    const ask = () => {
+      this.#plugins.delete(name);
+      this.ask(name);
+    };
+    this.#plugins.set(name, setTimeout(ask, PLUGIN_MS));
   }
 
   /** Looks at a set again, at the latest after a time. */
@@ -187,9 +203,12 @@ export class SetController {
     this.#timers.set(name, { at, timer: setTimeout(() => this.#run(name), delayMs) });
   }
 
-  /** Somebody says that a repository has changed: sets that read it look again. */
+  /** Somebody says that a repository has changed: sets that read it look again, and those that ask a plugin soon. */
   repositoryChanged(url: string): void {
-    for (const [name, { set }] of this.#sets) if (concerns(set.spec, url)) this.ask(name);
+    for (const [name, { set }] of this.#sets) {
+      if (concerns(set.spec, url)) this.ask(name);
+      else if (asksPlugin(set.spec.generators)) this.#askPlugin(name);
+    }
   }
 
   #all(): void {
@@ -203,7 +222,7 @@ export class SetController {
       running.again = true;
       return;
     }
-    const state = { again: false, work: Promise.resolve() };
+    const state = { again: false, stale: false, work: Promise.resolve() };
     this.#running.set(name, state);
     state.work = this.#work(name)
       .catch((error: Error) => {

@@ -94,15 +94,19 @@ async function sets(sql: Sql, scope: Scope): Promise<{ agent: string; spec: unkn
   );
 }
 
+/** A generator that may answer by anything; the plugin of an application's source has no ConfigMap. */
+const isPlugin = (name: string, member: unknown): boolean =>
+  name === "plugin" && typeof member === "object" && member !== null && "configMapRef" in member;
+
 /**
  * The repository that a set reads; true when only its agent can know: an address may be a template, and what is asked of a Git host's
- * own interface has no address at all.
+ * own interface, or of a plugin, has no address at all.
  */
 function reads(value: unknown, keys: ReadonlySet<string>, depth = 0): string | boolean {
   if (value === null || typeof value !== "object" || depth > MAX_DEPTH) return false;
   let maybe = false;
   for (const [name, member] of Object.entries(value)) {
-    if (name === "pullRequest" || name === "scmProvider") maybe = true;
+    if (name === "pullRequest" || name === "scmProvider" || isPlugin(name, member)) maybe = true;
     if (/^repoUrl$/i.test(name) && typeof member === "string") {
       const key = repositoryKey(member);
       if (key !== undefined && keys.has(key)) return key;

@@ -96,6 +96,22 @@ test.each([
   expect(await told(here)).toMatchObject({ kind: "repository.changed" });
 });
 
+test.each([
+  ["of a generator may answer by any repository", { plugin: { configMapRef: { name: "p" } } }, {}, "Accepted"],
+  ["of a source is another", { list: { elements: [{ a: "1" }] } }, { plugin: { name: "p" } }, "Ignored"],
+])("a plugin %s", async (_, generator, more, want) => {
+  const { path, secret } = await hook(`plugin-${want.toLowerCase()}`);
+  const source = { repoURL: "https://git.example/team/elsewhere", path: ".", ...more };
+  const template = { metadata: { name: "n" }, spec: { project: "default", source, destination: {} } };
+  const generators = [{ matrix: { generators: [{ list: { elements: [{ b: "1" }] } }, generator] } }];
+  const made = await put("/v1/applicationsets/any", { agent: "here", generators, template });
+  const { body } = await tell(path, secret, { url: "https://git.example/team/other" });
+  await s.ask("DELETE", "/v1/applicationsets/any");
+  expect(made.status).toBeLessThan(300);
+  expect(body.outcome).toBe(want);
+  await heard(here);
+});
+
 test("a repository that nobody reads makes nobody look", async () => {
   const { path, secret } = await hook("nobody");
   expect((await tell(path, secret, { url: "https://git.example/team/other" })).body).toEqual({ outcome: "Ignored", repositories: 0 });
