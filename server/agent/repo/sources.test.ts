@@ -1,7 +1,5 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expand } from "./env.ts";
-import { importsOf } from "./imports.ts";
 import { type Bench, chart, configMap, startBench } from "./testing.ts";
 import type { RenderRequest, Source } from "./types.ts";
 
@@ -158,17 +156,6 @@ describe("Jsonnet", () => {
     });
     expect(await bench.names(bench.request(name))).toEqual(["b", "j"]);
   });
-  test.each([
-    ["nothing", "{}", []],
-    ["a double-quoted one", 'import "a.libsonnet"', ["a.libsonnet"]],
-    ["escapes", String.raw`import "\u002fetc\/x\n"`, ["/etc/x\n"]],
-    ["verbatim", `importstr @"a""b" + import @'c\\d'`, ['a"b', "c\\d"]],
-    ["comments between", "import /* x */ // y\n # z\n 'a'", ["a"]],
-    ["binary", "importbin'a'", ["a"]],
-    ["in a comment all the same", "// import 'a'\n1", ["a"]],
-    ["not computed", "import x", []],
-    ["openings without end", "import /* ".repeat(10_000), []],
-  ])("imports: %s", (_, text, want) => expect(importsOf(text)).toEqual(want));
 });
 
 describe("settings from the repository", () => {
@@ -196,15 +183,6 @@ describe("settings from the repository", () => {
 });
 
 describe("the build environment", () => {
-  test.each([
-    ["$A-${B}", "1-2"],
-    ["$$A ${$}A", "$A $A"],
-    ["$NOPE${NOPE}x", "x"],
-    ["$1a ${} ${", "a  "],
-    ["100$ $", "100$ $"],
-    ["$A_x $Ax", " "],
-    ["${constructor}", ""],
-  ])("%s", (text, want) => expect(expand(text, { A: "1", B: "2" })).toBe(want));
   test("is put into Helm's parameters and file names, and into Kustomize's images and labels", async () => {
     const name = await bench.repository({
       ...chart("c/"),
