@@ -141,3 +141,24 @@ test("a hook that an earlier run has left, held, makes room for the next one", a
   await end("left", "Complete");
   expect(synced(await ended("left"))).toBe(true);
 });
+
+test("a hook of two phases runs once in each, also where another controller takes over between them", async () => {
+  const both = job("hook", "argocd.argoproj.io/hook: 'PreSync,PostSync'");
+  const first = await waiting("twice", { "hook.yaml": both });
+  await end("twice", "Complete");
+  await w.settled(async () => ![undefined, first.metadata.uid].includes((await hookOf("twice"))?.metadata.uid), "made anew");
+  expect(state(await w.get("twice"))?.syncResult?.resources).toContainEqual(
+    expect.objectContaining({ hookType: "PreSync", hookPhase: "Succeeded" }),
+  );
+  const { uid } = (await hookOf("twice"))!.metadata;
+  await w.restart();
+  await end("twice", "Complete");
+  const app = await ended("twice");
+  expect(synced(app)).toBe(true);
+  expect((await hookOf("twice"))?.metadata.uid).toBe(uid);
+  expect(state(app)?.syncResult?.resources?.map((r) => [r.name, r.syncPhase, r.hookPhase])).toEqual([
+    ["hook", "PreSync", "Succeeded"],
+    ["a", "Sync", undefined],
+    ["hook", "PostSync", "Succeeded"],
+  ]);
+});

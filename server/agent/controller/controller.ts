@@ -11,7 +11,7 @@ import { dependenciesOf, isNamed, standing } from "./dependencies.ts";
 import { type Deps, type Log, remember } from "./deps.ts";
 import { Destinations } from "./destination.ts";
 import { type Hint, Hints } from "./hints.ts";
-import { releaseHooks } from "./hooks.ts";
+import { releaseLast } from "./hooks.ts";
 import { demandsOf } from "./integrity.ts";
 import { waitMs } from "./intervals.ts";
 import type { LookupDoor } from "./lookup.ts";
@@ -274,9 +274,10 @@ export class Controller {
 
   #gone(name: string): void {
     const app = this.deps.store.get(name);
-    // Nobody waits for its hooks any more.
-    if (app && this.#shard.owns(app)) for (const one of this.deps.destinations.open) void releaseHooks(one, name, undefined);
     this.deps.store.gone(name);
+    // Nobody waits for its hooks any more, unless another one has come in its place.
+    const stateOf = () => this.deps.store.get(name)?.status?.operationState;
+    if (app && this.#shard.owns(app)) for (const one of this.deps.destinations.open) void releaseLast(one, name, stateOf);
     this.deps.memory.delete(name);
     this.#labels.delete(appLabel(name));
     this.#queue.forget(name);

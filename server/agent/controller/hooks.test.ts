@@ -1,9 +1,9 @@
-import { done } from "../../base/outcome.ts";
+import { done, stop } from "../../base/outcome.ts";
 import { HOOK_FINALIZER, healthOf } from "../../kube/health/health.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { OperationPhase, OperationState } from "./application.ts";
 import type { Destination } from "./destination.ts";
-import { hookObject, hookPhase, isNeeded, releaseAll } from "./hooks.ts";
+import { hookObject, hookPhase, inTheWay, isNeeded, release, releaseAll } from "./hooks.ts";
 import { BY_ANNOTATION } from "./tracking.ts";
 
 const NOW = "2026-11-22T10:00:00Z";
@@ -24,11 +24,11 @@ const run = (phase: OperationPhase, hookPhases: OperationPhase[] = [], startedAt
     })),
   },
 });
-const made = hookObject(job, run("Running"));
+const made = hookObject(job, run("Running"), "PreSync");
 
 test("a hook is made held, beside what holds it already, and twice is once", () => {
   expect(made.metadata.finalizers).toEqual(["a/b", HOOK_FINALIZER]);
-  expect(hookObject(made, run("Running")).metadata.finalizers).toEqual(["a/b", HOOK_FINALIZER]);
+  expect(hookObject(made, run("Running"), "PreSync").metadata.finalizers).toEqual(["a/b", HOOK_FINALIZER]);
   expect(job.metadata.finalizers).toEqual(["a/b"]);
 });
 
@@ -44,6 +44,48 @@ test.each([
   ["there is no operation", undefined, false],
 ])("a hook is held for its operation alone: %s", (_, state, want) => {
   expect(isNeeded(made, state)).toBe(want);
+});
+
+const twice = { ...job, metadata: { ...job.metadata, annotations: { "argocd.argoproj.io/hook": "PreSync,PostSync" } } };
+const first = hookObject(twice, run("Running"), "PreSync");
+const second = hookObject(twice, run("Running"), "PostSync");
+
+test.each<[string, KubeObject, OperationState, string[], string]>([
+  ["this run's own", second, run("Running", ["Succeeded"]), ["BeforeHookCreation"], "itself"],
+  ["an earlier phase's, whose end is not written", first, run("Running", ["Running"]), ["BeforeHookCreation"], "unwritten"],
+  ["an earlier phase's, of which nothing is written", first, run("Running"), ["BeforeHookCreation"], "unwritten"],
+  ["an earlier phase's, whose end is written", first, run("Running", ["Succeeded"]), ["BeforeHookCreation"], "old"],
+  ["an earlier phase's, which is not to be made anew", first, run("Running", ["Succeeded"]), ["HookSucceeded"], "itself"],
+  ["an earlier run's", first, run("Running", [], "2026-11-22T10:00:01Z"), ["BeforeHookCreation"], "old"],
+  ["an earlier run's, which is not to be made anew", first, run("Running", [], "2026-11-22T10:00:01Z"), ["HookSucceeded"], ""],
+  ["one of a controller that told no phases", made, run("Running", ["Succeeded"]), ["BeforeHookCreation"], "itself"],
+])("a hook of two phases runs in each: in its way is %s", (_, live, state, policies, want) => {
+  expect(inTheWay(live, state, "PostSync", policies)).toBe(want);
+});
+
+test("a hook of two phases is held for the phase that it runs in", () => {
+  expect(isNeeded(first, run("Running", ["Succeeded"]))).toBe(false);
+  expect(isNeeded(second, run("Running", ["Succeeded"]))).toBe(true);
+  expect(isNeeded(made, run("Running", ["Succeeded"]))).toBe(false);
+});
+
+test.each([
+  ["may write it", [], "account"],
+  ["may not write it", ["account"], "account agent"],
+  ["and the agent may not", ["account", "agent"], "account agent, and it is said"],
+])("a hook is let go of as the account that made it, or as the agent: the account %s", async (_, forbidden, want) => {
+  const asked: string[] = [];
+  const client = (name: string) => ({
+    discovery: { find: async () => done({}) },
+    mergePatch: async (...[, , , { metadata }]: [unknown, unknown, unknown, KubeObject]) => {
+      asked.push(name);
+      return forbidden.includes(name) ? stop("Forbidden", "no") : done({ ...made, metadata: { ...made.metadata, ...metadata } });
+    },
+  });
+  const live = { put: () => undefined, remove: () => undefined };
+  const at = { client: client("agent"), writer: client("account"), live } as unknown as Destination;
+  const outcome = await release(at, made, "shop");
+  expect(asked.join(" ") + (outcome.kind === "done" ? "" : ", and it is said")).toBe(want);
 });
 
 const ended = (type: string) => ({ status: { conditions: [{ type, status: "True", message: "so it is" }] } });

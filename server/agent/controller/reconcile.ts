@@ -149,6 +149,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
         unseen,
         waveDelayMs: deps.waveDelayMs,
         now,
+        soon: () => (next = { afterMs: 1 }),
       });
     }
     const again = retry(state, deps.now());

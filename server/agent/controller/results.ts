@@ -24,3 +24,14 @@ export function resultOf({ object, hook, phase }: Task, told: Told): ResourceRes
     ...(images.length ? { images } : {}),
   };
 }
+
+/** Of a namespace that is no object of the application. */
+export const namespaceFailed = (name: string): ResourceResult => ({
+  group: "",
+  version: "v1",
+  kind: "Namespace",
+  namespace: "",
+  name,
+  status: "SyncFailed",
+  syncPhase: "PreSync",
+});

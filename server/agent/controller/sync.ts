@@ -7,7 +7,7 @@ import { applyTarget, ENDING, ensureNamespace, otherOwner, SHARED } from "./appl
 import type { Verdicts } from "./compare.ts";
 import { confirmed } from "./confirm.ts";
 import type { Destination } from "./destination.ts";
-import { hookObject, hookPhase, isDoomed, isOf, release } from "./hooks.ts";
+import { hookObject, hookPhase, inTheWay, isDoomed, isOf, release } from "./hooks.ts";
 import type { Target } from "./normalise.ts";
 import { syncOption } from "./order.ts";
 import { inParallel } from "./parallel.ts";
@@ -16,7 +16,7 @@ import { KIND_UNSEEN } from "./policy.ts";
 import { preflight } from "./preflight.ts";
 import { belongs } from "./projects.ts";
 import { rehearse } from "./rehearse.ts";
-import { resultId, resultOf, type Told } from "./results.ts";
+import { namespaceFailed, resultId, resultOf, type Told } from "./results.ts";
 import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
 import { appLabel, markOf, ownerOf } from "./tracking.ts";
 import { leftOut, missingKind, shortName } from "./words.ts";
@@ -34,6 +34,8 @@ export interface SyncInput {
   /** Between a wave and the next one, in milliseconds. */
   waveDelayMs?: number;
   now(): string;
+  /** Told that the next step waits for nothing but that this one is written down. */
+  soon?(): void;
 }
 
 /**
@@ -103,7 +105,8 @@ class Run {
     // An object of another application is not touched; the comparison has said so.
     // What the project refuses is not looked at for whose it is: the sync is refused for it.
     const left = (one: Target) => !destination.refuse?.(one.object, one.resource) && otherOwner(destination, one, app);
-    this.#results = new Map((state.syncResult?.resources ?? []).map((r) => [resultId(r), r]));
+    // Copies: what is known to be written down stays as it is.
+    this.#results = new Map((state.syncResult?.resources ?? []).map((r) => [resultId(r), { ...r }]));
     this.tasks = this.tasks.filter((task) => !task.target || task.hook || !(left(task.target) || this.#spared(task)));
   }
 
@@ -265,7 +268,8 @@ class Run {
     const begun = this.tasks.filter((task) => {
       const live = task.hook && this.#live(task);
       return (
-        task.hook && (this.#results.get(task.id)?.hookPhase === "Running" || (live && isOf(live, state) && !this.#results.has(task.id)))
+        task.hook &&
+        (this.#results.get(task.id)?.hookPhase === "Running" || (live && isOf(live, state, task.phase) && !this.#results.has(task.id)))
       );
     });
     await judge.prepare([begun.map((task) => this.#live(task))]);
@@ -286,16 +290,7 @@ class Run {
   }
 
   noNamespace(name: string, { reason, message }: Failure): OperationState {
-    const result = {
-      group: "",
-      version: "v1",
-      kind: "Namespace",
-      namespace: "",
-      name,
-      status: "SyncFailed",
-      syncPhase: "PreSync",
-    } as const;
-    this.#results.set("PreSync|Namespace", { ...result, reason, message });
+    this.#results.set("PreSync|Namespace", { ...namespaceFailed(name), reason, message });
     return this.finish("Failed", `namespace ${name} cannot be made: ${message}`);
   }
 
@@ -341,18 +336,20 @@ class Run {
     else this.#record(task, { status: "SyncFailed", reason: deleted.reason, message: deleted.message });
   }
 
-  /** A hook of an earlier run goes first; the new one is made in the step after it is gone. One that this run has made is not made again. */
+  /** A hook of an earlier run or phase goes first; the new one is made in the step after it is gone. One that this run has made is not made again. */
   async #hook(task: Task): Promise<void> {
-    const { destination, app, verdicts, state } = this.#input;
+    const { destination, app, verdicts, state, soon } = this.#input;
+    const { target, phase } = task;
     const live = this.#live(task);
-    if (live && isOf(live, state)) return this.#record(task, { hookPhase: "Running", message: `${shortName(task.object)} created` });
-    if (live && (live.metadata.deletionTimestamp || task.target!.hook!.deletePolicies.includes("BeforeHookCreation"))) {
+    const before = live && inTheWay(live, state, phase, target!.hook!.deletePolicies);
+    if (before === "itself") return this.#record(task, { hookPhase: "Running", message: `${shortName(task.object)} created` });
+    if (before === "unwritten") return soon?.();
+    if (live && before === "old") {
       await release(destination, live, this.#label);
       if (this.#live(task) && !live.metadata.deletionTimestamp) await this.#delete(task, live);
       if (this.#live(task)) return;
     }
-    const { target } = task;
-    const made = { ...target!, object: hookObject(task.object, state), digest: `${target!.digest}@${state.startedAt}` };
+    const made = { ...target!, object: hookObject(task.object, state, phase), digest: `${target!.digest}@${state.startedAt}${phase}` };
     const options = this.#options.filter((option) => option.startsWith("Validate="));
     const sent = await applyTarget(destination, made, app, verdicts, options);
     const message = sent.kind === "done" ? `${shortName(task.object)} ${sent.value}${leftOut(made)}` : sent.message;
