@@ -8,7 +8,8 @@ import type { World } from "./world.ts";
 export interface Repository {
   organization: string;
   repository: string;
-  id: string;
+  /** A whole number where the host has one. */
+  id: string | bigint;
   /** What the host calls it in its addresses, where that is not its name. */
   slug?: string;
   /** Where it is cloned from, by protocol. */
@@ -54,8 +55,10 @@ export interface Provider<H> {
   host: H;
   /** Unless the user says otherwise; or what says so for his settings. */
   api: string | ((settings: Free, asker: Asker) => Promise<Outcome<string>>);
-  signIn(settings: Free, asker: Asker): Promise<Outcome<Pick<Ask, "headers" | "sign">>>;
+  signIn(settings: Free, asker: Asker): Promise<Outcome<SignedIn>>;
 }
+/** `identity`: as the agent itself or as an app, and not by what the set's author could read. Then he does not say whose certificate is good either. */
+export type SignedIn = Pick<Ask, "headers" | "sign"> & { identity?: true };
 
 /** How to ask a host: the settings with its address, how one signs in, and whom to trust. The address must be one that may be asked. */
 export async function access(
@@ -74,8 +77,9 @@ export async function access(
   const settings = { ...given, api: at.value };
   const signed = await signIn(settings, asker);
   if (signed.kind !== "done") return signed;
-  const ask: Ask = { insecure: given.insecure === true, ...signed.value };
-  if (given.caRef) {
+  const { identity, ...headers } = signed.value;
+  const ask: Ask = { insecure: given.insecure === true && !identity, ...headers };
+  if (given.caRef && !identity) {
     const trust = await world.configMap(String(given.caRef.configMapName));
     if (trust.kind !== "done") return trust;
     ask.ca = trust.value[String(given.caRef.key)];
@@ -83,6 +87,8 @@ export async function access(
   }
   return done({ settings, ask });
 }
+
+export const idOf = (id: unknown): string | bigint => (Number.isSafeInteger(id) ? BigInt(id as number) : String(id ?? ""));
 
 /** Branches as a host tells them: one without a name or a commit is half an answer. */
 export function branchesFrom(told: readonly unknown[], read: (one: Free) => { name: unknown; sha: unknown }): Outcome<Branch[]> {

@@ -92,7 +92,7 @@ export const azureDevOps: Host = {
       $format: "json",
     };
     const asking: Ask = { ...ask, code, missing: NO_ITEM };
-    const item = await askOne(address(settings, settings.teamProject, ["repositories", id, "items"], query), asking);
+    const item = await askOne(address(settings, settings.teamProject, ["repositories", String(id), "items"], query), asking);
     if (item.kind === "done") return done(true);
     return item.reason === HTTP.notFound ? done(false) : item;
   },

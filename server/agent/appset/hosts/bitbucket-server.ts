@@ -1,6 +1,6 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
 import { type Ask, ask as askOne, askPages, HTTP } from "../http.ts";
-import { type Branch, branchesFrom, type Host, type Repository } from "../scm.ts";
+import { type Branch, branchesFrom, type Host, idOf, type Repository } from "../scm.ts";
 import type { Free } from "../types.ts";
 import { exists } from "./github.ts";
 
@@ -59,7 +59,7 @@ export const bitbucketServer: Host = {
         organization: repo.project?.key ?? settings.project,
         repository: repo.name,
         slug: repo.slug,
-        id: String(repo.id),
+        id: idOf(repo.id),
         url: { ssh: cloneOf(repo, "ssh"), https: cloneOf(repo, "http") },
         // Not told in the list: it is asked for with the branches.
         defaultBranch: "",

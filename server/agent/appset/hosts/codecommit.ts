@@ -135,6 +135,7 @@ export const codeCommitProvider: Provider<Browse> = {
     const keys = await agentKeys({ env: process.env, region, roleArn: role || undefined }, APPSET.params);
     if (keys.kind !== "done") return keys;
     return done({
+      identity: true,
       sign: (url, sent, body) => {
         const { "content-type": type = "", "x-amz-target": target = "" } = sent;
         const service = target.startsWith("CodeCommit") ? "codecommit" : "tagging";

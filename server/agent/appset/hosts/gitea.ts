@@ -1,6 +1,6 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
 import { type Ask, askAll, ask as askOne, askPages } from "../http.ts";
-import { type Branch, branchesFrom, type Host, type Repository } from "../scm.ts";
+import { type Branch, branchesFrom, type Host, idOf, type Repository } from "../scm.ts";
 import type { Free } from "../types.ts";
 import { exists } from "./github.ts";
 
@@ -38,7 +38,7 @@ export const gitea: Host = {
       if (labels.kind !== "done") return labels;
       all.push({
         ...found,
-        id: String(one.id),
+        id: idOf(one.id),
         // Its page, not the address with .git: what Argo CD gives.
         url: { ssh: one.ssh_url, https: one.html_url },
         defaultBranch: one.empty ? "" : one.default_branch,

@@ -1,11 +1,13 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type GithubApp, startGithubApp } from "../../../../test/servers/github-app.ts";
-import { stop } from "../../../base/outcome.ts";
+import { done, stop } from "../../../base/outcome.ts";
 import { appOf } from "../cluster-world.ts";
 import { generate } from "../generate.ts";
+import { access } from "../scm.ts";
 import type { ApplicationSetSpec, Free } from "../types.ts";
 import type { World } from "../world.ts";
+import { SCM } from "./table.ts";
 
 let app: GithubApp;
 let front: Server;
@@ -66,16 +68,18 @@ const secret = (
 });
 
 const none = async () => stop("Nothing", "not here");
+const EMPTY: World = {
+  clusters: () => [],
+  directories: none,
+  files: none,
+  secret: none,
+  githubApp: none,
+  configMap: none,
+  objects: none,
+};
 async function ask(generator: Free, text: string, held = secret(), project?: string): Promise<string[] | string> {
-  const world: World = {
-    clusters: () => [],
-    directories: none,
-    files: none,
-    secret: none,
-    githubApp: async (name, of) => (name === "app" ? appOf(held, of) : stop("Nothing", `there is no ${name}`)),
-    configMap: none,
-    objects: none,
-  };
+  const githubApp = async (name: string, of?: string) => (name === "app" ? appOf(held, of) : stop("Nothing", `there is no ${name}`));
+  const world: World = { ...EMPTY, githubApp };
   const spec: ApplicationSetSpec = {
     goTemplate: true,
     generators: [generator],
@@ -103,6 +107,17 @@ test("a set that names another address gets nothing of the app there", async () 
   for (const generator of [provider({ api: "http://127.0.0.1:9" }), pulls({ api: "https://api.github.com" })])
     expect(await ask(generator, "x")).toMatch(/the GitHub App of Secret app is not shown to /);
   expect(app.requests.length).toBe(before);
+});
+
+test("what an app is good for goes to no server that the set alone trusts", async () => {
+  const held: World = { ...EMPTY, githubApp: async () => appOf(secret(), undefined), configMap: async () => done({ ca: "PEM" }) };
+  const trust = { insecure: true, caRef: { configMapName: "c", key: "ca" }, organization: "acme", api };
+  const asked = async (more: object) => {
+    const made = await access({ ...trust, ...more }, SCM.github!, { world: held });
+    return made.kind === "done" ? { insecure: made.value.ask.insecure, ca: made.value.ask.ca } : made.message;
+  };
+  expect(await asked({ appSecretName: "app" })).toEqual({ insecure: false, ca: undefined });
+  expect(await asked({})).toEqual({ insecure: true, ca: "PEM" });
 });
 
 test.each<[string, () => ReturnType<typeof secret>, RegExp]>([

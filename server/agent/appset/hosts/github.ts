@@ -1,6 +1,6 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
 import { type Ask, askAll, ask as askOne, HTTP } from "../http.ts";
-import { type Branch, branchesFrom, type Host } from "../scm.ts";
+import { type Branch, branchesFrom, type Host, idOf } from "../scm.ts";
 import type { Free } from "../types.ts";
 
 export const GITHUB_API = "https://api.github.com/";
@@ -43,7 +43,7 @@ export const github: Host = {
       kept.map((repo) => ({
         organization: repo.owner?.login ?? settings.organization,
         repository: repo.name,
-        id: String(repo.id),
+        id: idOf(repo.id),
         url: { ssh: repo.ssh_url, https: repo.clone_url },
         defaultBranch: repo.default_branch,
         labels: repo.topics ?? [],

@@ -1,6 +1,6 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
 import { askAll, ask as askOne, HTTP } from "../http.ts";
-import { type Branch, branchesFrom, type Host } from "../scm.ts";
+import { type Branch, branchesFrom, type Host, idOf } from "../scm.ts";
 import type { Free } from "../types.ts";
 
 export const GITLAB_API = "https://gitlab.com/";
@@ -9,7 +9,7 @@ const root = ({ api }: Free): string => {
   const url = String(api || GITLAB_API).replace(/(?<!\/)\/+$/, "");
   return url.endsWith("/api/v4") ? url : `${url}/api/v4`;
 };
-const project = (settings: Free, id: string) => `${root(settings)}/projects/${encodeURIComponent(id)}`;
+const project = (settings: Free, id: string | bigint) => `${root(settings)}/projects/${encodeURIComponent(String(id))}`;
 
 const branchOf = ({ name, commit }: Free) => ({ name, sha: commit?.id });
 
@@ -49,7 +49,7 @@ export const gitlab: Host = {
       repos.value.map((repo) => ({
         organization: repo.namespace?.full_path ?? group,
         repository: repo.path,
-        id: String(repo.id),
+        id: idOf(repo.id),
         url: { ssh: repo.ssh_url_to_repo, https: repo.http_url_to_repo },
         defaultBranch: repo.default_branch ?? "",
         labels: repo.topics ?? repo.tag_list ?? [],

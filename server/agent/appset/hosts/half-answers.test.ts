@@ -126,8 +126,10 @@ describe.each(Object.entries(HOSTS))("%s", (kind, { settings, repositories, list
     "/api/v1/repos/acme/shop/labels": [200, []],
   };
 
-  test("what it says well is taken", async () => {
+  test("what it says well is taken, a number as a number", async () => {
     expect(await ask(generator(), good)).toEqual(["shop-main"]);
+    const id = { bitbucket: "string u", azureDevOps: "string 1" }[kind] ?? "int 1";
+    expect(await ask(generator(), good, '{{ printf "%T" .repository_id }} {{ .repository_id }}')).toEqual([id]);
   });
 
   test.each(FAULTS)("%s for a list of repositories is a failure, and no empty list", async (_, said) => {

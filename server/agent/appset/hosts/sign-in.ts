@@ -38,7 +38,7 @@ export const byAzure =
         "the agent has no workload identity of Azure (AZURE_FEDERATED_TOKEN_FILE, AZURE_TENANT_ID, AZURE_CLIENT_ID): label its Pod azure.workload.identity/use=true and annotate its service account",
       );
     const token = await azureToken({ url: String(settings.api), azureWorkloadIdentity: true, insecure: settings.insecure === true });
-    return token.kind === "done" ? done({ headers: bearer(token.value.reveal()) }) : token;
+    return token.kind === "done" ? done({ headers: bearer(token.value.reveal()), identity: true }) : token;
   };
 
 /** `bearerToken`, `basicAuth`, or for a list of Bitbucket Cloud's repositories `user` and `appPasswordRef`. */
@@ -70,6 +70,6 @@ export const github: Pick<Provider<unknown>, "api" | "signIn"> = {
       );
     const owner = encodeURIComponent(String(settings.organization ?? settings.owner));
     const token = await githubToken({ url: `${new URL(own).origin}/${owner}`, ...app.value });
-    return token.kind === "done" ? done({ headers: bearer(token.value.reveal()) }) : token;
+    return token.kind === "done" ? done({ headers: bearer(token.value.reveal()), identity: true }) : token;
   },
 };
