@@ -97,7 +97,10 @@ function failure(shown: string, status: number, said: string, headers: Headers, 
   const named = name ? ` (${name})` : "";
   // Hosts say in JSON that something is not there. What stands before one that is down says 404 in its own way, and that is no answer.
   if (!missing && status === 404 && !/^\s*[{[]/.test(said))
-    return again(HTTP.unreachable, `${shown} answered 404, but not in JSON: it may be down behind what answers for it, or its address wrong`);
+    return again(
+      HTTP.unreachable,
+      `${shown} answered 404, but not in JSON: it may be down behind what answers for it, or its address wrong`,
+    );
   if (missing ? name !== undefined && missing.test(name) : status === 404)
     return stop(HTTP.notFound, `${shown} answered ${status}${named}: it does not exist, or the token may not see it`);
   if (status === 429 || status >= 500 || /Throttl|TooManyRequests/.test(name ?? ""))
