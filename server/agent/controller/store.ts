@@ -41,6 +41,15 @@ export class Store {
   }
 
   /**
+   * Takes the answer to a request of ours; true when it shows somebody else's change. Only a watch makes an application known: by the time of the
+   * answer it may be gone, and would be worked on for ever; or another one of its name is there.
+   */
+  #answered(app: Application): boolean {
+    const known = this.#apps.get(instanceOf(app, this.#namespace))?.app;
+    return known?.metadata.uid === app.metadata.uid && this.seen(app);
+  }
+
+  /**
    * Writes a merge patch and remembers the answer. `own` says that the patch itself changes inputs (and carries a resourceVersion, so
    * that nobody else's change can be in the answer); otherwise changed inputs in the answer are somebody else's.
    */
@@ -48,7 +57,7 @@ export class Store {
     const at = placeOfInstance(name, this.#namespace);
     const written = (await this.#client.mergePatch(RESOURCES.application, at.namespace, at.name, patch)) as Outcome<Application>;
     if (written.kind !== "done") return written;
-    const changed = this.seen(written.value);
+    const changed = this.#answered(written.value);
     if (changed && !own) this.onForeignChange(name);
     return done(sane(written.value));
   }
@@ -65,7 +74,7 @@ export class Store {
     const next = merged({ ...known, metadata }, patch) as Application;
     const written = (await this.#client.update(RESOURCES.application, next)) as Outcome<Application>;
     if (written.kind !== "done") return written;
-    this.seen(written.value);
+    this.#answered(written.value);
     return done(sane(written.value));
   }
 
@@ -74,8 +83,8 @@ export class Store {
     const at = placeOfInstance(name, this.#namespace);
     const read = (await this.#client.get(RESOURCES.application, at.namespace, at.name)) as Outcome<Application>;
     if (read.kind !== "done") return undefined;
-    if (this.seen(read.value)) this.onForeignChange(name);
-    return sane(read.value);
+    if (this.#answered(read.value)) this.onForeignChange(name);
+    return this.get(name);
   }
 
   /** Set by the controller: the answer to a write showed somebody else's change. */
