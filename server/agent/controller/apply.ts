@@ -12,7 +12,7 @@ import { formerFields, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
 import { pause } from "./pause.ts";
-import { isMarked, markOf, ownerOf } from "./tracking.ts";
+import { holderOf, isMarked } from "./tracking.ts";
 import { isLenient, leniently } from "./undeclared.ts";
 
 /** What one object became. */
@@ -57,11 +57,7 @@ async function applyOnce(
   const { claims } = destination;
   claims.set(target.key, instanceOf(app, destination.own));
   const current = live.get(target.key, label);
-  const [replaces, forces] = ["Replace", "Force"].map((name) => syncOption(name, target.object, options) === "true");
-  // With a definition or a namespace all that is in it would go.
-  const keeps = replaces && ["CustomResourceDefinition", "Namespace"].includes(target.object.kind);
-  // Who replaces by force wants a new one at every sync, as of a Job that is to run each time.
-  const anew = replaces && forces && !keeps;
+  const { anew, forces } = mannerOf(target.object, options);
   if (current && !anew && verdicts.get(target, current) && isMarked(current, target.object, destination.settings.tracking))
     return done("unchanged");
 
@@ -71,9 +67,9 @@ async function applyOnce(
       : done(target.object);
   if (respected.kind !== "done") return respected;
   const wanted = respected.value;
-  const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, there);
+  const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, there, !anew);
   let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, current, options);
-  if (sent.kind !== "done" && sent.reason === KUBE.invalid && current && forces && !anew && !keeps) sent = await renew(current);
+  if (sent.kind !== "done" && current && forces && isUnchangeable(sent)) sent = await renew(current);
   if (sent.kind !== "done") {
     // What it may not have, or cannot make, it does not keep from others.
     claims.giveUp(target.key, instanceOf(app, destination.own));
@@ -96,6 +92,19 @@ async function applyOnce(
   return done(current.metadata.resourceVersion === sent.value.metadata.resourceVersion ? "unchanged" : "configured");
 }
 
+/** How an object is written where there is one: `anew` in place of it at every sync, or by `forces` where it cannot be changed. */
+export function mannerOf(object: KubeObject, options: readonly string[]): { anew: boolean; forces: boolean } {
+  const [replaces, forces] = ["Replace", "Force"].map((name) => syncOption(name, object, options) === "true") as [boolean, boolean];
+  // With a definition or a namespace all that is in it would go.
+  const keeps = replaces && ["CustomResourceDefinition", "Namespace"].includes(object.kind);
+  // Who replaces by force wants a new one at every sync, as of a Job that is to run each time.
+  return { anew: replaces && forces && !keeps, forces: forces && !keeps };
+}
+
+/** As an API server says it of an object that it does not take: whoever forbids it, and a field that no kind has, would not take a new one either. */
+export const isUnchangeable = ({ reason, message }: Failure): boolean =>
+  reason === KUBE.invalid && /^\S+ "[^"]*" is invalid: /.test(message);
+
 /** What is sent where ignored differences are to be left alone: with the values that are there. */
 async function respecting(
   { client, settings }: Destination,
@@ -112,29 +121,36 @@ async function respecting(
   return read.kind === "done" ? done(taking(target.object, read.value, ignored, fieldsOf(read.value, ignored.managers))) : read;
 }
 
-async function send(
-  { writer }: Destination,
+/** One write of an object, or a trial of it. */
+export async function send(
+  { writer }: Pick<Destination, "writer">,
   resource: Resource,
   object: KubeObject,
   current: KubeObject | undefined,
   options: readonly string[],
+  dryRun = false,
 ): Promise<Outcome<KubeObject>> {
   if (current && syncOption("Replace", object, options) === "true") {
     const { namespace, name } = object.metadata;
     return writer.json("PUT", resourcePath(resource, namespace, name), {
       body: { ...object, metadata: { ...object.metadata, resourceVersion: current.metadata.resourceVersion } },
       // Unlike server-side apply it would drop what it does not know, and say nothing.
-      query: { fieldManager: FIELD_MANAGER, fieldValidation: isLenient(object, options) ? "Ignore" : "Strict" },
+      query: {
+        fieldManager: FIELD_MANAGER,
+        fieldValidation: isLenient(object, options) ? "Ignore" : "Strict",
+        dryRun: dryRun ? "All" : undefined,
+      },
     });
   }
-  return writer.apply(resource, object);
+  return writer.apply(resource, object, { dryRun });
 }
 
 async function recreate(
-  { client, writer, ending }: Destination,
+  { client, writer, live, ending }: Destination,
   resource: Resource,
   object: KubeObject,
   current: KubeObject,
+  restores: boolean,
 ): Promise<Outcome<KubeObject>> {
   const { namespace, name, uid } = current.metadata;
   const deleted = await writer.delete(resource, namespace, name, { propagation: "Background", uid });
@@ -147,7 +163,19 @@ async function recreate(
     if (Date.now() > deadline) return again("StillThere", `${describe(object)} was deleted to be made anew, and is still there`);
     if (!(await pause(POLL_MS, ending))) return again(ENDING, `${describe(object)} was deleted to be made anew, and the controller ends`);
   }
-  return writer.apply(resource, object);
+  const made = await writer.apply(resource, object);
+  // A Job that has run would run once more.
+  if (made.kind === "done" || !restores || object.kind === "Job") return made;
+  const back = await writer.create(resource, asBefore(current));
+  if (back.kind === "done") live.put(back.value);
+  const end = back.kind === "done" ? "what was there before is back" : `what was there before could not be put back: ${back.message}`;
+  return { ...made, message: `${made.message}; ${end}` };
+}
+
+function asBefore(object: KubeObject): KubeObject {
+  const { status: _, ...rest } = object as KubeObject & { status?: unknown };
+  const { name, namespace, labels, annotations, finalizers, ownerReferences } = object.metadata;
+  return { ...rest, metadata: { name, namespace, labels, annotations, finalizers, ownerReferences } };
 }
 
 /** The application that has an object now, when it is another one. The first to have it keeps it: two that write in turns would never end. */
@@ -156,11 +184,10 @@ export function otherOwner(
   target: Target,
   app: Application,
 ): string | undefined {
+  const instance = instanceOf(app, own);
   const here = live.find(target.key);
-  const owner = here && !hookOf(here) ? ownerOf(here, tracking) : undefined;
-  if (owner !== undefined) return owner === markOf(instanceOf(app, own), tracking) ? undefined : owner;
-  const first = claims.get(target.key);
-  return first === instanceOf(app, own) ? undefined : first;
+  const first = (here && !hookOf(here) ? holderOf(here, instance, tracking) : undefined) ?? claims.get(target.key);
+  return first === instance ? undefined : first;
 }
 
 /** A kind that was missing may have come with a CRD of the same sync. */

@@ -2,13 +2,14 @@ import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { describe } from "../../kube/object.ts";
 import type { Application } from "./application.ts";
-import { type Change, otherOwner, SHARED } from "./apply.ts";
+import { isUnchangeable, mannerOf, otherOwner, SHARED, send } from "./apply.ts";
 import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
 import type { Target } from "./normalise.ts";
 import { syncOption } from "./order.ts";
 import type { Task } from "./tasks.ts";
 import { leniently } from "./undeclared.ts";
+import { leftOut } from "./words.ts";
 
 interface Sync {
   app: Application;
@@ -26,26 +27,28 @@ export async function rehearse(
   { app, targets, destination, verdicts }: Sync,
   { object, hook, target }: Task,
   options: readonly string[],
-): Promise<Outcome<Change>> {
-  const { live, writer } = destination;
+): Promise<Outcome<string>> {
   const other = otherOwner(destination, target!, app);
   if (other) return stop(SHARED, `${describe(object)} is part of application ${other}; it is left to that one`);
-  const current = live.find(target!.key);
+  const current = destination.live.find(target!.key);
   // Its kind comes with the sync.
   if (!target!.resource) return done("created");
   // What is deleted before is no measure for what is made after.
   if (hook && current) return done("created");
-  if (current && verdicts.get(target!, current)) return done("unchanged");
-  const anew = ["Replace", "Force"].some((name) => syncOption(name, object, options) === "true");
+  const { anew, forces } = mannerOf(object, options);
   if (current && anew) return done("configured");
+  if (current && verdicts.get(target!, current)) return done("unchanged");
   const trial = { ...target!, object };
-  const tried = await leniently(trial, options, () => writer.apply(trial.resource!, trial.object, { dryRun: true }));
+  const tried = await leniently(trial, options, () => send(destination, trial.resource!, trial.object, current, options, true));
   // What was not there before has no version.
-  if (tried.kind === "done") return done(tried.value.metadata.resourceVersion ? "configured" : "created");
+  if (tried.kind === "done") return done(`${tried.value.metadata.resourceVersion ? "configured" : "created"}${leftOut(trial)}`);
+  const change = current ? "configured" : "created";
+  // It goes, and comes anew.
+  if (current && forces && isUnchangeable(tried)) return done(change);
+  if (NOT_TRIED.test(tried.message)) return done(`${change}, which could not be tried: ${tried.message}`);
   const { namespace } = object.metadata;
   const comes =
     targets.some(({ key }) => key === `/Namespace//${namespace}`) ||
     (namespace === app.spec.destination.namespace && syncOption("CreateNamespace", undefined, options) === "true");
-  if (NOT_TRIED.test(tried.message) || (tried.reason === KUBE.namespaceNotFound && comes)) return done(current ? "configured" : "created");
-  return tried;
+  return tried.reason === KUBE.namespaceNotFound && comes ? done(change) : tried;
 }
