@@ -9,7 +9,7 @@ import type { Destination } from "./destination.ts";
 import { cleanPartings, isParting, lastTargets, runPartings } from "./farewell.ts";
 import { releaseHooks } from "./hooks.ts";
 import type { Target } from "./normalise.ts";
-import { watchKinds } from "./observe.ts";
+import { straysOf, watchKinds } from "./observe.ts";
 import { syncOption, waveOf } from "./order.ts";
 import { isOpen } from "./policy.ts";
 import { belongs, place, placeOfDeletion } from "./projects.ts";
@@ -81,6 +81,9 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
       await report.drop();
       return next;
     }
+    // What stays has nobody left who could tell of it.
+    const strays = step.finalizers === CASCADE ? straysOf(app, destination.value, []) : undefined;
+    if (strays) deps.log.warn({ app: instanceOf(app, deps.namespace) }, `deleted without the objects ${strays}`);
     await report.drop();
     const conflict = await release(deps, app, step.finalizers);
     if (conflict) return conflict;

@@ -10,7 +10,7 @@ import { hookOf, type Phase } from "./order.ts";
 import { inParallel } from "./parallel.ts";
 import { pause } from "./pause.ts";
 import { isOpen } from "./policy.ts";
-import { appLabel, markOf, ownerOf } from "./tracking.ts";
+import { appLabel, holderOf } from "./tracking.ts";
 
 // Which run of the operation made a hook, so that a restart of this program does not run it twice.
 const STARTED = "outpost.dev/hook-started-at";
@@ -116,9 +116,8 @@ export async function releaseLast(destination: Destination, app: string, stateOf
 export async function releaseHooks(destination: Destination, app: string, state: OperationState | undefined): Promise<Outcome<void>> {
   const label = appLabel(app);
   const { tracking } = destination.settings;
-  const own = markOf(app, tracking);
   const held = [...destination.live.ofApp(label).values()].filter(
-    (object) => isHeld(object) && hookOf(object) && (ownerOf(object, tracking) ?? own) === own && !isNeeded(object, state),
+    (object) => isHeld(object) && hookOf(object) && (holderOf(object, app, tracking) ?? app) === app && !isNeeded(object, state),
   );
   let outcome: Outcome<void> = done(undefined);
   await inParallel(held, async (hook) => {

@@ -19,7 +19,7 @@ import { belongs } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { imagesOf, summaryOf } from "./summary.ts";
 import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
-import { appLabel } from "./tracking.ts";
+import { appLabel, isStray } from "./tracking.ts";
 import { leniently } from "./undeclared.ts";
 
 export interface Observed {
@@ -141,6 +141,8 @@ export async function observe(
   }
 
   const extra = prunable(live.ofApp(label), targets, belongs(app, destination));
+  const strays = straysOf(app, destination, targets);
+  if (strays) report.condition("OrphanedResourceWarning", "MarkedOtherwise", strays);
   let extraneous = 0;
   for (const object of extra) {
     // What is not seen is not known to be there, or to be unwanted.
@@ -238,6 +240,18 @@ async function lookUpUnlabelled(
       if (got.kind === "done" || got.kind === "stop") memory.unlabelled.set(key, got.kind === "done" ? got.value : undefined);
     }),
   );
+}
+
+const SHOWN = 10;
+
+/** What is said of objects that were made for an application and are not known as its own any more; undefined when there are none. */
+export function straysOf(app: Application, destination: Destination, targets: readonly Target[]): string | undefined {
+  const { tracking } = destination.settings;
+  const instance = instanceOf(app, destination.own);
+  const strays = prunable(destination.live.ofApp(appLabel(instance)), targets, (object) => isStray(object, instance, tracking));
+  if (strays.length === 0) return undefined;
+  const named = strays.slice(0, SHOWN).map(describe).join(", ");
+  return `marked by other tracking settings of argocd-cm, or for another installation, and so neither pruned nor deleted: ${named}${strays.length > SHOWN ? ` and ${strays.length - SHOWN} more` : ""}`;
 }
 
 function foreignOwner(destination: Destination, target: Target, app: Application): string | undefined {

@@ -68,6 +68,14 @@ test.each<[string, Record<string, string>, object, number]>([
     0,
   ],
   ["of an installation", { installationID: "eu" }, { installation: "eu" }, 0],
+  ...["a b", "A/b", "a/b/c", "/a", "-a", "outpost.dev/app", `a/${"x".repeat(64)}`].map(
+    (key): [string, Record<string, string>, object, number] => [
+      `by a label that none can be, ${key}`,
+      { "application.instanceLabelKey": key },
+      { labelKey: "app.kubernetes.io/instance" },
+      1,
+    ],
+  ),
   ["by what nobody knows", { "application.resourceTrackingMethod": "labels" }, { method: "annotation" }, 1],
 ])("how objects are tracked: %s", (_name, data, want, problems) => {
   const made = settings(data);

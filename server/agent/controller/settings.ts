@@ -4,7 +4,7 @@ import { type Customizations, noCustomizations, readCustomizations } from "../..
 import { Judge } from "../../kube/health/judge.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { type LabelSelector, type Labels, labelTest } from "../../kube/selector.ts";
-import type { IgnoreDifference } from "./application.ts";
+import { type IgnoreDifference, META } from "./application.ts";
 import { type CompareOptions, readCompareOptions, USUAL_OPTIONS } from "./compare-options.ts";
 import { type Intervals, readIntervals, USUAL } from "./intervals.ts";
 import { RESPECTS, type RespectRbac } from "./left-out.ts";
@@ -28,6 +28,8 @@ const MAX_GLOBAL = 100;
 // Of `argocd-cm`: what decides what is wanted, or how it is compared.
 const RELEVANT =
   /^(resource\.(exclusions|inclusions|customizations|compareoptions|respectRBAC)|application\.(sync\.impersonation|resourceTrackingMethod$|instanceLabelKey$)|installationID$|globalProjects$|timeout\..*reconciliation)/;
+// As the API server takes one: under another no object could be written.
+const LABEL_KEY = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const COMPARE = "resource.compareoptions";
 const IGNORE = "resource.customizations.ignoreDifferences.";
 
@@ -148,9 +150,13 @@ export class Settings {
       this.problems.push(
         `argocd-cm: application.resourceTrackingMethod is none of ${METHODS.join(", ")}: objects are tracked by annotation`,
       );
+    const key = text("application.instanceLabelKey");
+    const isKey = LABEL_KEY.test(key) && key !== META.app;
+    if (key && !isKey)
+      this.problems.push(`argocd-cm: application.instanceLabelKey is no name of a label that is free: ${BY_ANNOTATION.labelKey} counts`);
     return {
       method: method ?? BY_ANNOTATION.method,
-      labelKey: text("application.instanceLabelKey") || BY_ANNOTATION.labelKey,
+      labelKey: isKey ? key : BY_ANNOTATION.labelKey,
       installation: text("installationID"),
     };
   }

@@ -18,7 +18,7 @@ import { belongs } from "./projects.ts";
 import { rehearse } from "./rehearse.ts";
 import { namespaceFailed, resultId, resultOf, type Told } from "./results.ts";
 import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
-import { appLabel, markOf, ownerOf } from "./tracking.ts";
+import { appLabel, holderOf } from "./tracking.ts";
 import { leftOut, missingKind, shortName } from "./words.ts";
 
 export interface SyncInput {
@@ -373,10 +373,10 @@ class Run {
 
   #live(task: Task): KubeObject | undefined {
     const { tracking } = this.#input.destination.settings;
-    const name = markOf(instanceOf(this.#input.app, this.#input.destination.own), tracking);
+    const name = instanceOf(this.#input.app, this.#input.destination.own);
     const live = this.#input.destination.live.get(task.key, this.#label);
     // The label of a long name is a short one, which may be another application's name.
-    return live && (ownerOf(live, tracking) ?? name) === name ? live : undefined;
+    return live && (holderOf(live, name, tracking) ?? name) === name ? live : undefined;
   }
 
   #record(task: Task, result: Told): void {

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../kube/object.ts";
-import { appLabel, BY_ANNOTATION, isMarked, mark, markOf, migrated, ownerOf, type Tracking } from "./tracking.ts";
+import { appLabel, BY_ANNOTATION, holderOf, isMarked, isStray, mark, markOf, migrated, ownerOf, type Tracking } from "./tracking.ts";
 
 const ID = "argocd.argoproj.io/tracking-id";
 const INSTALLATION = "argocd.argoproj.io/installation-id";
@@ -16,6 +16,7 @@ function marked(how: Tracking, app = "shop", given = made()): KubeObject {
   return object;
 }
 
+const EU = { installation: "eu" };
 const SELF = "shop:/ConfigMap:shop/a";
 test.each<[string, Tracking, object, object | undefined]>([
   ["by annotation", of("annotation"), {}, { [ID]: SELF }],
@@ -63,6 +64,13 @@ test.each<[string, KubeObject, Tracking, string | undefined]>([
   ["of an installation, seen by one without a name", marked(of("annotation", { installation: "us" })), of("annotation"), undefined],
   ["of none, seen by one with a name", marked(of("annotation")), of("annotation", { installation: "eu" }), undefined],
   ["of another application, by label", marked(of("label"), "other"), of("label"), "other"],
+  [
+    "of another installation that tracks by both, by label",
+    marked(of("annotation+label", { installation: "us" })),
+    of("label", { installation: "eu" }),
+    undefined,
+  ],
+  ["of our installation when it tracked by both, by label", marked(of("annotation+label", EU)), of("label", EU), "shop"],
   ["with an empty label", made({ labels: { [INSTANCE]: "" } }), of("label"), undefined],
 ])("whose an object is: %s", (_name, object, how, want) => {
   expect(ownerOf(object, how)).toBe(want);
@@ -99,3 +107,52 @@ test.each<[string, Tracking, Tracking, boolean]>([
 
 const sorted = ({ metadata }: KubeObject) =>
   [metadata.labels, metadata.annotations].map((all) => Object.entries(all ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+const chart = made({ labels: { [INSTANCE]: "release" } });
+/** As the watch shows it: with what we have written last. */
+const watched = (how: Tracking, app = "shop", given = made()): KubeObject => {
+  const object = marked(how, app, given);
+  const labels = Object.fromEntries(Object.keys(object.metadata.labels ?? {}).map((key) => [`f:${key}`, {}]));
+  object.metadata.managedFields = [{ fieldsV1: { "f:metadata": { "f:labels": labels } } }];
+  return object;
+};
+const called = (object: KubeObject, name: string): KubeObject => ({ ...object, metadata: { ...object.metadata, name } });
+const taken = (object: KubeObject, instance: string): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { ...object.metadata.labels, [INSTANCE]: instance }, managedFields: [] },
+});
+const long = (end: string) => `${"x".repeat(70)}${end}`;
+test.each<[string, KubeObject, Tracking, string | undefined, boolean]>([
+  ["its own", watched(of("annotation")), of("annotation"), "shop", false],
+  ["its own by label, before the annotation counted", watched(of("label")), of("annotation"), "shop", true],
+  ["its own by annotation, before the label counted", watched(of("annotation")), of("label"), "shop", true],
+  ["the same with a chart's label", watched(of("annotation"), "shop", chart), of("label"), "shop", true],
+  ["its own under another key, with a chart's label", watched(of("label", { labelKey: "a/b" }), "shop", chart), of("label"), "shop", true],
+  ["its own before there was an installation", watched(of("annotation")), of("annotation", EU), "shop", true],
+  ["its own when there was one", watched(of("annotation", EU)), of("annotation"), "shop", true],
+  ["another's", watched(of("annotation"), "other"), of("annotation"), "other", false],
+  ["another's by label, before the annotation counted", watched(of("label"), "other"), of("annotation"), "other", false],
+  ["another's by annotation, before the label counted", watched(of("annotation"), "other"), of("label"), "other", false],
+  ["another's under another key", watched(of("label", { labelKey: "a/b" }), "other"), of("label"), "other", false],
+  ["another's before there was an installation", watched(of("annotation"), "other"), of("annotation", EU), "other", false],
+  [
+    "another's with a chart's label that is its name by accident",
+    watched(of("annotation"), "other", taken(made(), "shop")),
+    of("label"),
+    "other",
+    false,
+  ],
+  ["taken by another program that tracks by label", taken(watched(of("label")), "foreign"), of("label"), "foreign", false],
+  ["a copy with all that the first one says", called(watched(of("annotation")), "copy"), of("annotation"), undefined, false],
+  ["a copy of another's", called(watched(of("annotation"), "other"), "copy"), of("annotation"), undefined, false],
+])("whose an object is to write, and of which it is told that it stays: %s", (_name, object, how, want, stray) => {
+  expect([holderOf(object, "shop", how), isStray(object, "shop", how)]).toEqual([want, stray]);
+  // To prune and to delete it, only the mark that counts now is enough.
+  if (stray) expect(ownerOf(object, how)).not.toBe("shop");
+});
+
+test("of two long names that are cut to one label each holds its own", () => {
+  const [a, b] = [long("a"), long("b")];
+  expect(holderOf(watched(of("label"), a), a, of("label"))).toBe(a);
+  expect(holderOf(watched(of("label"), b), a, of("label"))).toBe(appLabel(b));
+});

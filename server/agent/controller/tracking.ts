@@ -48,15 +48,46 @@ export function remark(object: KubeObject, app: string, namespace: string): void
 
 /** The application an object says it belongs to; undefined when that was copied from another object, or is another installation's. */
 export function ownerOf(object: KubeObject, { method, labelKey, installation }: Tracking): string | undefined {
-  const { annotations, labels, namespace: at, name: called } = object.metadata;
-  if (method === "label") return labels?.[labelKey] || undefined;
-  if ((annotations?.[META.installationId] ?? "") !== installation) return undefined;
+  const { annotations, labels } = object.metadata;
+  const from = annotations?.[META.installationId];
+  // By label an object of ours names no installation; one that names another is that one's, by whatever it is tracked there.
+  if (method === "label") return from === undefined || from === installation ? labels?.[labelKey] || undefined : undefined;
+  return (from ?? "") === installation ? namedBy(object) : undefined;
+}
+
+/** The application that the annotation names; undefined when it is about another object. */
+function namedBy(object: KubeObject): string | undefined {
+  const { annotations, namespace: at, name: called } = object.metadata;
   const match = /^([^:]*):([^/]*)\/([^:]*):([^/]*)\/(.*)$/.exec(annotations?.[META.trackingId] ?? "");
   if (!match) return undefined;
   const [, app, group, kind, namespace, name] = match;
   const own = gvkOf(object).group === group && object.kind === kind && called === name;
   return own && (at === undefined || at === namespace) ? app : undefined;
 }
+
+/**
+ * Who has an object, as far as writing it goes: also by marks of former settings, which the next write replaces. What was written under those
+ * is no more free for others than what is marked anew, and not lost to its own application for what a chart says with the label. To prune or
+ * delete an object this is not enough.
+ */
+export function holderOf(object: KubeObject, app: string, tracking: Tracking): string | undefined {
+  const [own, said] = [markOf(app, tracking), ownerOf(object, tracking)];
+  const { annotations, labels, managedFields } = object.metadata;
+  const watched = labels?.[META.app];
+  if (tracking.method !== "label") {
+    if (said !== undefined) return said;
+    if (annotations?.[META.trackingId] !== undefined && namedBy(object) === undefined) return undefined;
+    return watched === appLabel(app) ? app : watched;
+  }
+  // Two long names may be cut to the same label; ours tells them apart.
+  if (watched !== appLabel(app)) return said === undefined || said === own ? (watched ?? (said && app)) : said;
+  const written = managedFields?.[0]?.fieldsV1?.["f:metadata"]?.["f:labels"]?.[`f:${tracking.labelKey}`] !== undefined;
+  return said === undefined || said === own || written || namedBy(object) === app ? app : said;
+}
+
+/** Whether an object was made for an application, and bears marks under which it is neither pruned nor deleted with it. */
+export const isStray = (object: KubeObject, app: string, tracking: Tracking): boolean =>
+  ownerOf(object, tracking) !== markOf(app, tracking) && holderOf(object, app, tracking) === app;
 
 /** What `ownerOf` says of an application's own objects. */
 export const markOf = (app: string, { method }: Tracking): string => (method === "label" ? cut(app) : app);

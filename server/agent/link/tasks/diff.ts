@@ -9,8 +9,9 @@ import type { Target } from "../../controller/normalise.ts";
 import { csv, hookOf } from "../../controller/order.ts";
 import { belongs } from "../../controller/projects.ts";
 import { toTargets } from "../../controller/render.ts";
-import { markOf, ownerOf } from "../../controller/tracking.ts";
+import { holderOf, ownerOf } from "../../controller/tracking.ts";
 import { leniently } from "../../controller/undeclared.ts";
+import { instanceOf } from "../../project/instance.ts";
 import type { Rendered } from "../../repo/types.ts";
 import { fieldsOf, lacking, managerOf, pointer } from "./fields.ts";
 import { desired, type Glance, withGlance } from "./glance.ts";
@@ -79,7 +80,8 @@ class Look {
     const live = got.value;
     const owner = ownerOf(live, settings.tracking);
     // Another application has it: the comparison says so, and what is in it is not this one's to show.
-    if (owner !== undefined && owner !== markOf(app.metadata.name, settings.tracking))
+    const instance = instanceOf(app, destination.own);
+    if (owner !== undefined && holderOf(live, instance, settings.tracking) !== instance)
       return done(entry(target.object, "update", { desired: wish() }));
     // Nobody has it: then it is shown only to whom the project's account would show it.
     if (owner === undefined && destination.writer !== client) {
