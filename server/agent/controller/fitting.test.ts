@@ -31,6 +31,21 @@ test("a status that fits is left as it is", () => {
   expect(fitted(app(), next).status).toBe(next);
 });
 
+test("a few objects of which each is refused with a word as long as itself fit all the same, also while the sync goes on", () => {
+  for (const phase of ["Running", "Failed"] as const) {
+    const results = many(30, (i) => result(i, { status: "SyncFailed", message: "x".repeat(100_000) }));
+    const got = fitted(app(), { operationState: state(phase, results) }).status;
+    expect(size(app(), got)).toBeLessThan(LIMIT);
+    expect(got.operationState!.syncResult!.resources!.map(({ name, status }) => [name, status])).toEqual(
+      results.map(({ name, status }) => [name, status]),
+    );
+  }
+  const resources = many(60, (i) => row(i, { health: { status: "Degraded", message: "x".repeat(32_768) } }));
+  const got = fitted(app(), { resources }).status;
+  expect(size(app(), got)).toBeLessThan(LIMIT);
+  expect(got.resources).toHaveLength(60);
+});
+
 test("what a sync says of objects that went well goes before any of the resources, and what went wrong stays with its words", () => {
   const results = [...many(5_000, result), result(5_000, { status: "SyncFailed", message: "no such kind" })];
   const next = { resources: many(5_001, row), operationState: state("Failed", results) };

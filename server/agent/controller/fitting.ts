@@ -4,8 +4,9 @@ import type { Application, ApplicationCondition, ApplicationStatus, ResourceResu
 const MAX_BYTES = 1_400_000;
 // What else stands in an application may grow by a word: that is no reason for another choice of rows.
 const STEP_BYTES = 16_384;
-// Fewer fit, however long their names and messages are.
+// Fewer fit, however long their names are, unless what they say is: a refusal may quote a whole object.
 const FEW = 100;
+const LONG = 4_000;
 // Of what one object says of itself, where there are many: a message of a kilobyte from each would leave room for none.
 const MAX_MESSAGE = 200;
 // What has to stay is some hundred bytes for each kind; it finds room between our bound and etcd's also where nothing else does.
@@ -25,7 +26,8 @@ export function fitted(app: Application, next: ApplicationStatus): Fitted {
   const whole = { ...app.status, ...next };
   const { resources = [], operationState: state } = whole;
   const results = state?.syncResult?.resources ?? [];
-  if (resources.length + results.length < FEW) return { status: next };
+  const said = [...resources.map(({ health }) => health?.message), ...results.map(({ message }) => message)];
+  if (said.length < FEW && !said.some((text) => text !== undefined && text.length > LONG)) return { status: next };
   const { managedFields: _, ...metadata } = app.metadata;
   const over = size({ ...app, metadata, status: whole }) - MAX_BYTES;
   if (over <= 0) return { status: next };
@@ -68,7 +70,7 @@ const isWell = ({ status, health }: ResourceStatus): boolean => status === "Sync
 const isDone = ({ status, hookType }: ResourceResult): boolean => !hookType && (status === "Synced" || status === "Pruned");
 
 function terse(row: ResourceResult): ResourceResult {
-  const { message, ...rest } = row;
+  const { message, images, ...rest } = row;
   return isDone(row) || message === undefined ? rest : { ...rest, message: cut(message) };
 }
 const brief = (row: ResourceStatus): ResourceStatus =>

@@ -1,7 +1,10 @@
 import { gvkOf } from "../../kube/object.ts";
 import type { ResourceResult } from "./application.ts";
-import { imagesOf } from "./summary.ts";
+import { imagesOf, within } from "./summary.ts";
 import type { Task } from "./tasks.ts";
+
+// Of one object: a workload has a dozen.
+const MAX_IMAGES = 8_192;
 
 /** What became of a task. */
 export type Told = Pick<ResourceResult, "status" | "message" | "reason" | "hookPhase">;
@@ -11,7 +14,7 @@ export const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group
 export function resultOf({ object, hook, phase }: Task, told: Told): ResourceResult {
   const { group, version, kind } = gvkOf(object);
   const { namespace = "", name } = object.metadata;
-  const images = imagesOf(object, { begins: false });
+  const images = within(MAX_IMAGES, imagesOf(object, { begins: false }));
   return {
     group,
     version,

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../kube/object.ts";
 import type { Application } from "./application.ts";
+import { resultOf } from "./results.ts";
 import { imagesOf, summaryOf } from "./summary.ts";
 
 const app = (annotations: Record<string, string> = {}) =>
@@ -82,4 +83,22 @@ test.each<[string, object, string[], string[]]>([
   ["a shape that nothing has", { kind: "Pod", spec: { initContainers: 1, containers: { image: "x" } } }, [], []],
 ])("the images of %s", (_, object, all, staying) => {
   expect([imagesOf(object as KubeObject), imagesOf(object as KubeObject, { begins: false })]).toEqual([all, staying]);
+});
+
+test("images have a bound of their own, one by one and together", () => {
+  const containers = Array.from({ length: 20_000 }, (_, i) => ({ image: `registry.example/${"x".repeat(60)}:${i}` }));
+  const pod: KubeObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "p" }, spec: { containers } };
+  expect(Buffer.byteLength(JSON.stringify(summaryOf(app(), [], imagesOf(pod))))).toBeLessThan(270_000);
+  const long = { ...pod, spec: { containers: [{ image: "x".repeat(1_025) }, { image: "a" }] } };
+  expect(imagesOf(long)).toEqual(["a"]);
+  const few = ["a:1", "b:2"];
+  expect(summaryOf(app(), [], few)).toEqual({ images: few });
+});
+
+test("of one object a sync tells no more images than have room", () => {
+  const containers = Array.from({ length: 5_000 }, (_, i) => ({ image: `registry.example/app:${i}` }));
+  const object: KubeObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "p" }, spec: { containers } };
+  const { images } = resultOf({ id: "i", key: "k", phase: "Sync", wave: 0, object, hook: false }, { status: "Synced" });
+  expect(Buffer.byteLength(JSON.stringify(images))).toBeLessThan(8_200);
+  expect(images!.slice(0, 2)).toEqual(["registry.example/app:0", "registry.example/app:1"]);
 });

@@ -6,16 +6,31 @@ const NO_DEFAULT = "argocd.argoproj.io/ignore-default-links";
 // Whoever may write an Ingress decides how many there are and how long; a status has room for more than this.
 const MAX_URLS = 200;
 const MAX_LENGTH = 2_048;
+// Likewise whoever writes what has containers: no registry has names as long, and a status has room for some thousands.
+const MAX_IMAGE = 1_024;
+const MAX_IMAGES = 262_144;
 
 /** What stands above an application: its images, where it can be reached, and whether what it deploys are applications. */
 export function summaryOf(app: Application, objects: readonly KubeObject[], images: string[]): NonNullable<ApplicationStatus["summary"]> {
   const urls = new Set([app, ...objects].flatMap((object) => [...linksOf(object), ...(isIngress(object) ? ingressUrls(object) : [])]));
   const short = [...urls].filter((url) => url.length <= MAX_LENGTH).sort();
   return {
-    ...(images.length ? { images } : {}),
+    ...(images.length ? { images: within(MAX_IMAGES, images) } : {}),
     ...(short.length ? { externalURLs: short.slice(0, MAX_URLS) } : {}),
     ...(objects.some((object) => gvkOf(object).group === "argoproj.io" && object.kind === "Application") ? { isAppOfApps: true } : {}),
   };
+}
+
+/** As many of them, from the first, as have room. */
+export function within(room: number, texts: readonly string[]): string[] {
+  const taken: string[] = [];
+  let left = room;
+  for (const text of texts) {
+    left -= Buffer.byteLength(JSON.stringify(text)) + 1;
+    if (left < 0) break;
+    taken.push(text);
+  }
+  return taken;
 }
 
 /** The images of an object; of the containers that stay, if those that begin are not asked for. */
@@ -23,7 +38,7 @@ export function imagesOf({ kind, spec: given }: KubeObject, { begins } = { begin
   const spec =
     kind === "CronJob" ? given?.jobTemplate?.spec?.template?.spec : (given?.template?.spec ?? (kind === "Pod" ? given : undefined));
   const containers = [...(begins ? list<{ image?: string }>(spec?.initContainers) : []), ...list<{ image?: string }>(spec?.containers)];
-  return containers.map(({ image }) => image).filter((image): image is string => typeof image === "string");
+  return containers.map(({ image }) => image).filter((image): image is string => typeof image === "string" && image.length <= MAX_IMAGE);
 }
 
 /** Links that an object gives of itself, each an address or `title|address`; one that a browser would run is none. */
