@@ -110,3 +110,35 @@ test("what another installation or another application has marked is neither pru
   await w.settled(async () => (await there("shared-cluster", "a", "b")).join() === "false,false", "its own deleted");
   expect(await there("shared-cluster", "theirs", "other-app")).toEqual([true, true]);
 });
+
+test("from annotation to label an object with a chart's label stays its application's, which writes the new mark", async () => {
+  const chart = configMap("a", { rev: "1" }, `, labels: {${INSTANCE}: release}`);
+  await w.git.createRepository("charted", { files: { "a.yaml": chart } });
+  await w.app("charted", { repo: "charted" });
+  await w.until("charted", synced);
+  expect(await marks("charted", "a")).toEqual(["release", "charted:/ConfigMap:charted/a", undefined]);
+  await settings(w, "argocd-cm", { [METHOD]: "label" });
+  await w.settled(async () => (await marks("charted", "a")).join() === "charted,,", "marked by label");
+  expect((await w.until("charted", synced)).status?.conditions ?? []).toEqual([]);
+});
+
+test("after a change of the settings nobody takes what another application has, and what no mark holds any more is named", async () => {
+  await settings(w, "argocd-cm", { [METHOD]: "label" });
+  await w.git.createRepository("first", { files: two() });
+  await w.app("first", { repo: "first" });
+  await w.until("first", synced);
+  await settings(w, "argocd-cm", {});
+  // Who has just begun knows of nobody who wanted it first.
+  await w.restart();
+  await w.git.createRepository("second", { files: { "a.yaml": configMap("a", { rev: "2" }) } });
+  await w.app("second", { repo: "second", destination: { name: "in-cluster", namespace: "first" } });
+  const second = await w.until("second", ({ status }) => status?.conditions?.some(({ type }) => type === "SharedResourceWarning") === true);
+  expect(second.status?.conditions?.[0]?.message).toContain("is part of applications second and first");
+  expect((await w.object(CONFIG_MAP, "first", "a"))?.data).toEqual({ rev: "1" });
+  await w.git.commit("first", { "b.yaml": "" }, "without b");
+  const first = await looked("first");
+  expect(first.status?.conditions?.map(({ type, message }) => [type, message])).toEqual([
+    ["OrphanedResourceWarning", expect.stringMatching(/neither pruned nor deleted: ConfigMap first\/b$/)],
+  ]);
+  expect(await there("first", "a", "b")).toEqual([true, true]);
+});

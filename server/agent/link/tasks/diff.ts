@@ -81,7 +81,7 @@ class Look {
     const owner = ownerOf(live, settings.tracking);
     // Another application has it: the comparison says so, and what is in it is not this one's to show.
     const instance = instanceOf(app, destination.own);
-    if (owner !== undefined && holderOf(live, instance, settings.tracking) !== instance)
+    if (owner !== undefined && holderOf(trim(live), instance, settings.tracking) !== instance)
       return done(entry(target.object, "update", { desired: wish() }));
     // Nobody has it: then it is shown only to whom the project's account would show it.
     if (owner === undefined && destination.writer !== client) {
