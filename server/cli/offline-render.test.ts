@@ -78,6 +78,16 @@ test("admin render shows a revision of the checkout, and the marks when they are
   });
 });
 
+test("admin render and diff know an application's objects as argocd-cm says", async () => {
+  const data = { "application.resourceTrackingMethod": "label", "application.instanceLabelKey": "team/app" };
+  put("cm.json", JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "argocd-cm" }, data }));
+  const files = [join(dir, "app.json"), join(dir, "cm.json"), "--path", checkout];
+  const marked = objects((await types("render", ...files, "--tracking")).out)[0].metadata;
+  expect(marked).toMatchObject({ labels: { "team/app": "shop" } });
+  expect(marked.annotations).toBeUndefined();
+  expect(objects((await types("render", ...files)).out)[0].metadata.labels).toBeUndefined();
+});
+
 test("admin render makes the applications of a set first, each with its own files", async () => {
   put("shop/envs/dev/a.yaml", map("a", "dev"));
   put("shop/envs/prod/a.yaml", map("a", "prod"));

@@ -5,11 +5,12 @@ import { KubeClient } from "../../kube/client.ts";
 import type { KubeConfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
-import { type Application, META } from "./application.ts";
+import type { Application } from "./application.ts";
 import { Claims } from "./claims.ts";
 import { Live } from "./live.ts";
 import { Settings } from "./settings.ts";
 import { basicOf, type SignIn, tokenOf } from "./sign-in.ts";
+import { skips } from "./skips.ts";
 import { appLabel } from "./tracking.ts";
 
 export const IN_CLUSTER = "https://kubernetes.default.svc";
@@ -241,7 +242,7 @@ function readSecret(secret: KubeObject): ClusterSecret {
       .map((n) => n.trim())
       .filter(Boolean),
     clusterWide: true,
-    skipped: secret.metadata.annotations?.[META.skipReconcile] === "true",
+    skipped: skips(secret),
     hasCredentials: false,
   };
   // Whoever names namespaces means them alone, unless he says otherwise.

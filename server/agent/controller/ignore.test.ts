@@ -44,6 +44,7 @@ test("rules for all applications count as one's own, and without rules nothing i
 });
 
 test("an expression that cannot be used is named", () => {
+  expect(ruleProblems(appWith(), [rule({ jqPathExpressions: [".spec |"] })])).toHaveLength(1);
   expect(ruleProblems(appWith(rule({ jqPathExpressions: [".spec", ".spec |"] })))).toEqual([
     expect.stringMatching(/^ignoreDifferences: the jq path expression \.spec \| cannot be used: expected/),
   ]);

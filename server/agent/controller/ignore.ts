@@ -51,9 +51,9 @@ export function ignoring(app: Application, everywhere: readonly IgnoreDifference
   };
 }
 
-/** What is wrong with the application's expressions: an unreadable rule must not look like one that finds nothing. */
-export function ruleProblems(app: Application): string[] {
-  return (app.spec.ignoreDifferences ?? [])
+/** What is wrong with the expressions of the application and of all: an unreadable rule must not look like one that finds nothing. */
+export function ruleProblems(app: Application, everywhere: readonly IgnoreDifference[] = []): string[] {
+  return [...(app.spec.ignoreDifferences ?? []), ...everywhere]
     .flatMap((rule) => rule.jqPathExpressions ?? [])
     .map((text) => [text, compile(text)] as const)
     .filter(([, program]) => typeof program === "string" || isSlow(program))

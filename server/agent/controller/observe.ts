@@ -94,7 +94,7 @@ export async function observe(
   else
     for (const [id, failure] of unseen) report.condition("ComparisonError", failure.reason, `${id} cannot be watched: ${failure.message}`);
 
-  for (const message of ruleProblems(app)) report.condition("ComparisonError", "IgnoreRuleInvalid", message);
+  for (const message of ruleProblems(app, destination.settings.rules)) report.condition("ComparisonError", "IgnoreRuleInvalid", message);
   for (const message of destination.settings.problems) report.condition("ComparisonError", "SettingsInvalid", message);
 
   const compared = targets.filter((target) => !target.hook);

@@ -21,6 +21,7 @@ import { firstReason, isOpen } from "./policy.ts";
 import { NAMESPACE_REFUSED, place, projectOf } from "./projects.ts";
 import { render, toTargets } from "./render.ts";
 import type { Report } from "./report.ts";
+import { skips } from "./skips.ts";
 import { advance } from "./sync.ts";
 import { validate } from "./validate.ts";
 import { heldBack } from "./windows.ts";
@@ -43,9 +44,9 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   const memory = remember(deps, name);
   const now = () => new Date(deps.now()).toISOString().replace(/\.\d+/, "");
 
+  if (skips(app)) return undefined;
   // An application that is being deleted takes its objects with it, if it was told to.
   if (app.metadata.deletionTimestamp) return finalize(deps, app, memory, report);
-  if (app.metadata.annotations?.[META.skipReconcile] === "true") return undefined;
 
   // Can this specification be worked with at all, and where does it go?
   report.set(echo(app));
@@ -266,7 +267,7 @@ async function ask(
   report: Report,
 ): Promise<Outcome<Wanted>> {
   const asked = sourceDigest(deps, app);
-  const wanted = memory.wanted?.sourceDigest === asked && memory.wanted.destination === destination.id ? memory.wanted : undefined;
+  const wanted = holds(memory.wanted, asked, destination, deps) ? memory.wanted : undefined;
   // A kind that was missing may have come meanwhile; that only a new look at the cluster can tell.
   const complete = wanted?.normalised.targets.every((target) => !target.problem) ?? false;
   const { found, refreshAt = Number.POSITIVE_INFINITY } = memory;
@@ -283,8 +284,10 @@ async function ask(
     memory.askedAt = deps.now();
     if (rendered.kind === "done") {
       const { key, revisions, sourceTypes, objects } = rendered.value;
+      // They may change while Git is asked, and then the next look asks for the objects once more.
+      const settings = objects ? deps.settings.revision : wanted!.settings;
       const normalised = objects ? await toTargets(app, destination, objects) : wanted!.normalised;
-      memory.wanted = { sourceDigest: asked, key, revisions, sourceTypes, destination: destination.id, normalised };
+      memory.wanted = { sourceDigest: asked, key, revisions, sourceTypes, destination: destination.id, settings, normalised };
       memory.failure = undefined;
       return done(memory.wanted);
     }
@@ -297,6 +300,9 @@ async function ask(
   report.condition("ComparisonError", failure.reason, `${failure.message} (the last known revision stays in force)`);
   return done(wanted);
 }
+
+const holds = (wanted: Wanted | undefined, asked: string, { id }: Destination, { settings }: Deps): boolean =>
+  wanted?.sourceDigest === asked && wanted.destination === id && wanted.settings === settings.revision;
 
 /** Whether the last refusal still holds, so that events of the cluster do not become questions to Git. */
 function stands(deps: Deps, app: Application, { failure, askedAt }: Memory, asked: string): boolean {

@@ -21,7 +21,10 @@ export interface Task {
   resource?: Resource;
 }
 
-/** The objects of the inventory that no revision wants any more: ours by label and annotation, no hook, not owned by another object. */
+/**
+ * The objects of the inventory that no revision wants any more: ours by label and annotation, no hook, not owned by another object. A definition
+ * stays, as in the ecosystem: all objects of its kind would go with it.
+ */
 export function prunable(
   live: ReadonlyMap<string, KubeObject>,
   targets: readonly Target[],
@@ -31,7 +34,7 @@ export function prunable(
   const result: KubeObject[] = [];
   for (const [key, object] of live) {
     if (wanted.has(key) || hookOf(object) || object.metadata.ownerReferences?.some((o) => o.controller)) continue;
-    if (owner(object)) result.push(object);
+    if (object.kind !== "CustomResourceDefinition" && owner(object)) result.push(object);
   }
   return result;
 }
