@@ -142,3 +142,29 @@ test("after a change of the settings nobody takes what another application has, 
   ]);
   expect(await there("first", "a", "b")).toEqual([true, true]);
 });
+
+test("settings that change while Git is asked, which answers that nothing is new, count from the next look on", async () => {
+  await w.git.createRepository("meanwhile", { files: two() });
+  await w.app("meanwhile", { repo: "meanwhile" });
+  await w.until("meanwhile", synced);
+  const { repo, settings: read } = w.controller.deps;
+  const render = repo.render.bind(repo);
+  const asked: boolean[] = [];
+  repo.render = async (request) => {
+    const answer = await render(request);
+    if (request.app.name !== "meanwhile") return answer;
+    asked.push(answer.kind === "done" && answer.value.objects === undefined);
+    if (asked.length > 1) return answer;
+    await settings(w, "argocd-cm", { [METHOD]: "label" });
+    await w.settled(async () => read.tracking.method === "label", "settings seen");
+    return answer;
+  };
+  try {
+    await sync("meanwhile");
+    await w.settled(async () => (await marks("meanwhile", "a")).join() === "meanwhile,,", "marked by label");
+  } finally {
+    repo.render = render;
+  }
+  // The first answer was about what was known before.
+  expect(asked.slice(0, 2)).toEqual([true, false]);
+});

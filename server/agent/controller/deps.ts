@@ -75,6 +75,8 @@ export interface Wanted {
   revisions: string[];
   sourceTypes: SourceType[];
   destination: string;
+  /** Under which settings: they say how objects are marked, and which ones are left out. */
+  settings: string;
   normalised: Normalised;
 }
 
