@@ -1,3 +1,4 @@
+import { FIELD_MANAGER } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { appLabel, BY_ANNOTATION, holderOf, isMarked, isStray, mark, markOf, migrated, ownerOf, type Tracking } from "./tracking.ts";
 
@@ -156,3 +157,19 @@ test("of two long names that are cut to one label each holds its own", () => {
   expect(holderOf(watched(of("label"), a), a, of("label"))).toBe(a);
   expect(holderOf(watched(of("label"), b), a, of("label"))).toBe(appLabel(b));
 });
+
+test.each<Tracking["method"]>(["label", "annotation"])(
+  "Endpoints that the cluster made with the labels of their Service are nobody's, by %s",
+  (method) => {
+    const how = of(method);
+    const { labels } = marked(of("label")).metadata;
+    const endpoints = { ...made({ labels, managedFields: [] }), kind: "Endpoints" };
+    expect([ownerOf(endpoints, how), holderOf(endpoints, "shop", how), isStray(endpoints, "shop", how)]).toEqual([
+      undefined,
+      undefined,
+      false,
+    ]);
+    const written = marked(how, "shop", { ...made({ managedFields: [{ manager: FIELD_MANAGER }] }), kind: "Endpoints" });
+    expect([ownerOf(written, how), holderOf(written, "shop", how)]).toEqual(["shop", "shop"]);
+  },
+);

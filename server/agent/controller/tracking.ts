@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { FIELD_MANAGER } from "../../kube/client.ts";
 import { gvkOf, type KubeObject } from "../../kube/object.ts";
 import { META } from "./application.ts";
 
@@ -51,9 +52,14 @@ export function ownerOf(object: KubeObject, { method, labelKey, installation }: 
   const { annotations, labels } = object.metadata;
   const from = annotations?.[META.installationId];
   // By label an object of ours names no installation; one that names another is that one's, by whatever it is tracked there.
-  if (method === "label") return from === undefined || from === installation ? labels?.[labelKey] || undefined : undefined;
+  if (method === "label")
+    return (from === undefined || from === installation) && !copiesLabels(object) ? labels?.[labelKey] || undefined : undefined;
   return (from ?? "") === installation ? namedBy(object) : undefined;
 }
+
+/** The cluster makes Endpoints with all labels of their Service, and no owner: those that we have not written say nothing with them. */
+const copiesLabels = ({ apiVersion, kind, metadata }: KubeObject): boolean =>
+  kind === "Endpoints" && apiVersion === "v1" && !metadata.managedFields?.some(({ manager }) => manager === FIELD_MANAGER);
 
 /** The application that the annotation names; undefined when it is about another object. */
 function namedBy(object: KubeObject): string | undefined {
@@ -74,6 +80,7 @@ export function holderOf(object: KubeObject, app: string, tracking: Tracking): s
   const [own, said] = [markOf(app, tracking), ownerOf(object, tracking)];
   const { annotations, labels, managedFields } = object.metadata;
   const watched = labels?.[META.app];
+  if (copiesLabels(object)) return said;
   if (tracking.method !== "label") {
     if (said !== undefined) return said;
     if (annotations?.[META.trackingId] !== undefined && namedBy(object) === undefined) return undefined;
