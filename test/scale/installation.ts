@@ -100,7 +100,7 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
     async () => (await fetch(`http://127.0.0.1:${health}/readyz`).catch(() => undefined))?.ok === true,
   );
   const seen = await follow(client);
-  return {
+  const made: Installation = {
     api,
     git,
     client,
@@ -154,6 +154,16 @@ export async function installation(env: NodeJS.ProcessEnv = {}): Promise<Install
       rmSync(folder, { recursive: true, force: true });
     },
   };
+  await first(made);
+  return made;
+}
+
+/** The API server takes two seconds for the first event of a kind that was defined a moment ago: nobody's applications are. */
+async function first({ app, apps, when, client }: Installation): Promise<void> {
+  await app("first", "nowhere", "x");
+  await when("the first application is looked at", () => (apps.get("first")?.status?.conditions ?? []).length > 0);
+  value(await client.delete(RESOURCES.application, NAMESPACE, "first"));
+  await when("the first application is gone", () => !apps.has("first"));
 }
 
 async function prepare(client: KubeClient): Promise<void> {
