@@ -12,7 +12,7 @@ export interface Limits {
 
 /**
  * One request and its whole answer; throws what undici says, or `DeadlineOver`. undici's own `request` makes a stream, its iterator and two
- * listeners of each answer, a fifth of what a request costs this program; and `AbortSignal.timeout` keeps each request's timer for the whole
+ * listeners of each answer, about a tenth of the controller's work while 500 applications are made; and `AbortSignal.timeout` keeps each request's timer for the whole
  * time, 15,000 of them at 500 requests a second.
  */
 export function exchange(

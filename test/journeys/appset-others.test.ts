@@ -1,35 +1,9 @@
-import { generate } from "../../server/agent/appset/generate.ts";
-import type { ApplicationSetSpec, Free } from "../../server/agent/appset/types.ts";
+import type { Free } from "../../server/agent/appset/types.ts";
 import type { World } from "../../server/agent/appset/world.ts";
-import { done, stop } from "../../server/base/outcome.ts";
-import { Secret } from "../../server/base/secret.ts";
 import { FORGE_USER, type RunningForge, startForge } from "../servers/forge.ts";
 import { AZURE_ORGANIZATION } from "../servers/forge-azure.ts";
+import { ask, TOKEN_REF as ref, worldWith } from "./set-world.ts";
 
-const none = async () => stop("Nothing", "not here");
-const worldWith = (token: string, allowedProviders?: string[]): World => ({
-  clusters: () => [],
-  directories: none,
-  files: none,
-  secret: async (name, key) => (name === "host" && key === "token" ? done(new Secret(token)) : stop("Nothing", `there is no ${name}`)),
-  githubApp: none,
-  configMap: none,
-  objects: none,
-  allowedProviders,
-});
-const ref = { secretName: "host", key: "token" };
-
-/** Every set of parameters as text, or why there are none. */
-async function ask(generator: object, text: string, world: World): Promise<string[] | string> {
-  const spec: ApplicationSetSpec = {
-    goTemplate: true,
-    goTemplateOptions: ["missingkey=error"],
-    generators: [generator as Free],
-    template: { metadata: { name: "n", annotations: { text } }, spec: {} },
-  };
-  const made = await generate("set", spec, world);
-  return made.kind === "done" ? made.value.map(({ metadata }) => metadata.annotations!.text!).sort() : made.message;
-}
 const PULL =
   '{{.number}} {{.title}} {{.branch}} {{.branch_slug}} {{.target_branch}} {{.target_branch_slug}} {{.head_short_sha}} {{.head_short_sha_7}} {{.labels | join "+"}} {{.author}} {{.head_sha}} {{.values.at}}';
 const REPOSITORY =

@@ -2,17 +2,18 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SetController } from "../../server/agent/appset/controller.ts";
+import type { SetController } from "../../server/agent/appset/controller.ts";
 import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
 import type { ApplicationSet } from "../../server/agent/appset/types.ts";
 import { providers } from "../../server/control/api/webhooks/providers/table.ts";
-import { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../server/kube/client.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { type RunningForge, startForge } from "../servers/forge.ts";
 import { startFront } from "../servers/front.ts";
 import { makeServerCertificate } from "../servers/tls.ts";
 import { CONFIG_MAP, value, type World, world } from "./engine-world.ts";
+import { startSets, until } from "./set-world.ts";
 
 let w: World;
 let sets: SetController;
@@ -21,18 +22,10 @@ let forge: RunningForge;
 let front: Awaited<ReturnType<typeof startFront>>;
 let ca: string;
 const folder = mkdtempSync(join(tmpdir(), "pulls-"));
-const log = { warn: () => {}, error: (fields: object, message: string) => process.env.DEBUG && console.error(message, fields) };
 
 beforeAll(async () => {
   w = await world();
-  home = new KubeClient(w.client.config);
-  await until(
-    async () => (await home.list(APPLICATION_SET, { namespace: w.namespace })).kind === "done",
-    (yes) => yes,
-  );
-  const { repo, repositories } = w.controller.deps;
-  sets = new SetController({ home, namespace: w.namespace, repo, access: (url) => repositories.find(url), log });
-  await sets.start();
+  ({ sets, home } = await startSets(w));
   forge = await startForge("bitbucketServer", { "a.yaml": "a: 1\n" });
   await forge.repository.commit({ "b.txt": "b" }, "Change", { branch: "topic" });
   const made = await makeServerCertificate(folder);
@@ -51,15 +44,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-async function until<T>(read: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 60_000;
-  for (;;) {
-    const found = await read();
-    if (fits(found)) return found;
-    if (Date.now() > deadline) throw new Error(`not within 60 s: ${JSON.stringify(found, null, 1)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}
 const create = async (resource: Resource, name: string, fields: object, labels: Record<string, string> = {}) =>
   value(
     await w.client.create(resource, {

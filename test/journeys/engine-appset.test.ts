@@ -1,43 +1,26 @@
 import { createServer } from "node:http";
-import { SetController } from "../../server/agent/appset/controller.ts";
+import type { SetController } from "../../server/agent/appset/controller.ts";
 import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
 import type { ApplicationSet, ApplicationSetSpec, SetCondition } from "../../server/agent/appset/types.ts";
-import { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../server/kube/client.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { CONFIG_MAP, configMap, synced, value, type World, world } from "./engine-world.ts";
+import { startSets, until } from "./set-world.ts";
 
 let w: World;
 let sets: SetController;
 let home: KubeClient;
-const log = { warn: () => {}, error: (fields: object, message: string) => process.env.DEBUG && console.error(message, fields) };
 
 beforeAll(async () => {
   w = await world();
-  home = new KubeClient(w.client.config);
-  await until(
-    async () => (await home.list(APPLICATION_SET, { namespace: w.namespace })).kind === "done",
-    (yes) => yes,
-  );
-  const { repo, repositories } = w.controller.deps;
-  sets = new SetController({ home, namespace: w.namespace, repo, access: (url) => repositories.find(url), log });
-  await sets.start();
+  ({ sets, home } = await startSets(w));
 }, 90_000);
 afterAll(async () => {
   await sets?.stop();
   await home?.close();
   await w?.stop();
 }, 30_000);
-
-async function until<T>(read: () => Promise<T>, fits: (value: T) => boolean, what = "as expected"): Promise<T> {
-  const deadline = Date.now() + 60_000;
-  for (;;) {
-    const found = await read();
-    if (fits(found)) return found;
-    if (Date.now() > deadline) throw new Error(`not ${what} within 60 s: ${JSON.stringify(found, null, 1)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}
 
 const FINALIZER = "resources-finalizer.argocd.argoproj.io";
 const elements = (...names: string[]) => [{ list: { elements: names.map((name) => ({ name, rev: "1" })) } }];
