@@ -1,5 +1,6 @@
 import { canonical } from "../../base/canonical.ts";
 import { compileJq, pathsOf } from "../../base/jq.ts";
+import { TENANT, tenantOf } from "../project/tenant.ts";
 import { API_VERSION, isOwned, type LiveApplication, META, ownerOf, reference } from "./application.ts";
 import type { ApplicationSet, ApplicationSetSpec, Free, Generated } from "./types.ts";
 
@@ -9,7 +10,8 @@ const KEPT_FINALIZERS = /^(pre|post)-delete-finalizer\.argocd\.argoproj\.io(\/|$
 
 /** The object to create for an application that is not there. */
 export function newApplication(set: ApplicationSet, generated: Generated): LiveApplication {
-  const { name, labels, annotations, finalizers } = generated.metadata;
+  const { name, labels, finalizers } = generated.metadata;
+  const annotations = withTenantOf(set, generated.metadata.annotations);
   return {
     apiVersion: API_VERSION,
     kind: "Application",
@@ -39,15 +41,24 @@ export function updated(set: ApplicationSet, generated: Generated, live: LiveApp
   wanted.spec = structuredClone(generated.spec);
   const { metadata } = generated;
   wanted.metadata.labels = preserving(metadata.labels, live.metadata.labels, preservedFields?.labels ?? []);
-  wanted.metadata.annotations = preserving(metadata.annotations, live.metadata.annotations, [
+  const annotations = preserving(metadata.annotations, live.metadata.annotations, [
     ...KEPT_ANNOTATIONS,
     ...(preservedFields?.annotations ?? []),
   ]);
+  wanted.metadata.annotations = withTenantOf(set, annotations);
   const kept = (live.metadata.finalizers ?? []).filter((one) => KEPT_FINALIZERS.test(one));
   wanted.metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), ...kept])];
   if (!isOwned(live, set)) wanted.metadata.ownerReferences = [...(live.metadata.ownerReferences ?? []), reference(set)];
   const result = keepIgnored(wanted, live, ignoreApplicationDifferences);
   return canonical(compared(result)) === canonical(compared(live)) ? live : result;
+}
+
+/** An application belongs to the tenant of its set, whatever the template says. */
+function withTenantOf(set: ApplicationSet, annotations: Record<string, string> | undefined): Record<string, string> | undefined {
+  const { [TENANT]: _, ...others } = annotations ?? {};
+  const tenant = tenantOf(set);
+  const all = tenant ? { ...others, [TENANT]: tenant } : others;
+  return Object.keys(all).length ? all : undefined;
 }
 
 const compared = ({ metadata, spec }: LiveApplication) => ({

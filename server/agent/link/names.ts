@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../kube/object.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
+import { TENANT } from "../project/tenant.ts";
 
 /** Marks of the objects that the service delivered. */
 export const MANAGED = "outpost.dev/managed";
@@ -42,7 +43,20 @@ export function marksOf(object: KubeObject, account: string): Marks | undefined 
 /** The annotations that make an object ours. */
 export function annotationsOf(object: WorkerObject, account: string): Record<string, string> {
   const { scope, id } = partsOf(object.key);
-  return { [MARK.uid]: object.uid, [MARK.generation]: String(object.generation), [MARK.scope]: `${account}/${scope}`, [MARK.id]: id };
+  const tenant = tenantOfDelivery(object);
+  return {
+    [MARK.uid]: object.uid,
+    [MARK.generation]: String(object.generation),
+    [MARK.scope]: `${account}/${scope}`,
+    [MARK.id]: id,
+    ...(tenant ? { [TENANT]: tenant } : {}),
+  };
+}
+
+/** The scope of a delivery that comes from below the agent's own. The service gives only such objects another name than their id. */
+export function tenantOfDelivery({ key, name }: Pick<WorkerObject, "key" | "name">): string | undefined {
+  const { scope, id } = partsOf(key);
+  return name === undefined || name === id ? undefined : scope;
 }
 
 /** `org/project/id`, taken apart. */
