@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { jest } from "@jest/globals";
-import { generateSealKeys, open } from "../openapi/seal.ts";
+import { generateSealKeys, open, type SealedEnvelope } from "../openapi/seal.ts";
 import { within } from "../test/within.ts";
 import { examples } from "./generate/examples.ts";
 import { createOutpost } from "./outpost.ts";
@@ -165,9 +165,7 @@ resource "outpost_repository" "r" {
     };
     await h.apply(hcl("1"));
     expect(asked).toBeGreaterThanOrEqual(3);
-    const sent = () =>
-      (service.bodies.at(-1) as { spec: { sealedCredentials?: { keyId: string; enc: string; ciphertext: string } } }).spec
-        .sealedCredentials;
+    const sent = () => (service.bodies.at(-1) as { spec: { sealedCredentials?: SealedEnvelope } }).spec.sealedCredentials;
     const context = { account: "main", collection: "repositories" as const, id: "apps" };
     expect(await open(privateKey, context, sent()!)).toEqual({ password: "canary-1" });
     expect(JSON.stringify(service.bodies)).not.toContain("canary");

@@ -24,6 +24,8 @@ export const codes = {
   immutable_field: {"status":422,"title":"The field cannot change"},
   reference_not_found: {"status":422,"title":"The object referred to does not exist in this scope"},
   credentials_key_mismatch: {"status":422,"title":"The credentials were sealed to another key"},
+  credentials_audience_mismatch: {"status":422,"title":"The credentials were sealed for other addresses or settings"},
+  credentials_required: {"status":422,"title":"The credentials must be given again"},
   idempotency_mismatch: {"status":422,"title":"The idempotency key was used with another body"},
   header_fields_too_large: {"status":431,"title":"The header is too large"},
   precondition_required: {"status":428,"title":"A precondition is required"},

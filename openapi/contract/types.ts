@@ -1553,7 +1553,7 @@ export interface components {
                 pointer?: string;
             }[];
         };
-        /** @description Credentials sealed to an agent's key: HPKE (RFC 9180) base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. The plaintext is the JSON object of `credentials`; info is `outpost/credentials/v1`; the additional data is `account/org/project/collection/id` with `-` for none. */
+        /** @description Credentials sealed to an agent's key: HPKE (RFC 9180) base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. The plaintext is the JSON object of `credentials`; info is `outpost/credentials/v2`. The additional data is the JSON array `[account, org, project, collection, object id, id, audience]`, with `-` for no org or project and the audience as pairs in the order of their names. So an envelope opens for one object only, and the agent uses it only for a specification that sends the credentials nowhere else. `openapi/audience.ts` makes both. */
         SealedEnvelope: {
             /** @description `status.sealKey.id` of the agent. */
             keyId: string;
@@ -1561,6 +1561,12 @@ export interface components {
             enc: string;
             /** @description base64url. */
             ciphertext: string;
+            /** @description 16 random bytes as base64url. An agent opens an envelope once. */
+            id?: string;
+            /** @description Where the credentials may be sent and what protects them on the way: scheme, host and port, sign-in addresses, proxy and trust settings of the specification that they were given with. */
+            audience?: {
+                [key: string]: string;
+            };
         };
         Connection: {
             /** @enum {string} */
@@ -2590,7 +2596,7 @@ export interface components {
             };
             /** @description `credentials`, sealed by the client itself. */
             sealedCredentials?: components["schemas"]["SealedEnvelope"];
-            /** @description Change it to any other value to send new credentials. */
+            /** @description Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `server`, a sign-in address, a proxy, `insecure`, `caData`, `serverName`) needs the credentials again. */
             credentialsVersion?: string;
         };
         /** @description An EKS cluster: the agent signs in with its own identity in AWS, or with a role that this may assume. */
@@ -3574,7 +3580,7 @@ export interface components {
             credentials?: components["schemas"]["RepositoryCredentials"];
             /** @description `credentials`, sealed by the client itself. */
             sealedCredentials?: components["schemas"]["SealedEnvelope"];
-            /** @description Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
+            /** @description Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `url`, a sign-in address, a proxy, `insecure`, `sshKnownHosts`, `type`) needs the credentials again. */
             credentialsVersion?: string;
         };
         RepositoryStatus: {
@@ -3712,7 +3718,7 @@ export interface components {
             credentials?: components["schemas"]["RepositoryCredentials"];
             /** @description `credentials`, sealed by the client itself. */
             sealedCredentials?: components["schemas"]["SealedEnvelope"];
-            /** @description Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
+            /** @description Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `url`, a sign-in address, a proxy, `type`, a shorter `url`) needs the credentials again. */
             credentialsVersion?: string;
         };
         /** @description Write-only. Sealed to the agent's key before anything is stored; never returned. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { audienceOf } from "../../openapi/audience.ts";
 import { generateSealKeys, open } from "../../openapi/seal.ts";
 import { application } from "../generated/application.ts";
 import { Diagnostics } from "../schema/diagnostics.ts";
@@ -13,11 +14,13 @@ import { seal } from "./seal.ts";
 test("credentials sealed here are opened by the contract's own code, for their object only", async () => {
   const { publicKey, privateKey } = await generateSealKeys();
   const context = { account: "main", org: "team", collection: "repositories" as const, id: "apps" };
-  const envelope = seal({ id: "k1", publicKey }, context, { password: "pässword", n: 1 });
-  expect(envelope.keyId).toBe("k1");
+  const spec = { url: "https://git.example/ä.git", insecure: true };
+  const envelope = seal({ id: "k1", publicKey }, context, { spec, credentials: { password: "pässword", n: 1 } });
+  expect(envelope).toMatchObject({ keyId: "k1", audience: audienceOf("repositories", spec) });
   expect(await open(privateKey, context, envelope)).toEqual({ password: "pässword", n: 1 });
   await expect(open(privateKey, { ...context, id: "other" }, envelope)).rejects.toThrow();
-  expect(() => seal({ id: "k", publicKey: "AAAA" }, context, {})).toThrow("not an X25519 key");
+  await expect(open(privateKey, context, { ...envelope, audience: { ...envelope.audience, host: "evil.example" } })).rejects.toThrow();
+  expect(() => seal({ id: "k", publicKey: "AAAA" }, context, { spec, credentials: {} })).toThrow("not an X25519 key");
 });
 
 test.each([

@@ -6,39 +6,33 @@ import {
   diffieHellman,
   generateKeyPairSync,
   type KeyObject,
+  randomBytes,
 } from "node:crypto";
+import { audienceOf, boundTo, SEAL_INFO, type SealContext } from "../../openapi/audience.ts";
 import type { components } from "../../openapi/contract/types.ts";
 
 export type SealedEnvelope = components["schemas"]["SealedEnvelope"];
 
-/** The object that the envelope is bound to: moved to another one, it does not open. */
-export interface SealContext {
-  readonly account: string;
-  readonly org?: string | undefined;
-  readonly project?: string | undefined;
-  readonly collection: string;
-  readonly id: string;
-}
-
 /**
  * Seals credentials to an agent's key as the contract's SealedEnvelope says: HPKE (RFC 9180) base mode, DHKEM(X25519, HKDF-SHA256),
- * HKDF-SHA256, AES-256-GCM, one message. On `node:crypto` alone, because a library would cost each start more than the rest of the client.
+ * HKDF-SHA256, AES-256-GCM, one message; for the addresses of this specification and no others. On `node:crypto` alone, because a library would cost each start more than the rest of the client.
  */
 export function seal(
   key: { id: string; publicKey: string },
   context: SealContext,
-  credentials: object,
+  { spec, credentials }: { spec: Readonly<Record<string, unknown>>; credentials: object },
   ephemeral = generateKeyPairSync("x25519"),
 ): SealedEnvelope {
   const recipient = Buffer.from(key.publicKey, "base64url");
   const enc = raw(ephemeral.publicKey);
   const shared = sharedSecret(diffieHellman({ privateKey: ephemeral.privateKey, publicKey: publicKeyOf(recipient) }), enc, recipient);
-  const { secretKey, nonce } = schedule(shared, Buffer.from("outpost/credentials/v1"));
+  const { secretKey, nonce } = schedule(shared, Buffer.from(SEAL_INFO));
   const cipher = createCipheriv("aes-256-gcm", secretKey, nonce);
-  const { account, org, project, collection, id } = context;
-  cipher.setAAD(Buffer.from([account, org ?? "-", project ?? "-", collection, id].join("/")));
+  const id = randomBytes(16).toString("base64url");
+  const audience = audienceOf(context.collection, spec);
+  cipher.setAAD(Buffer.from(boundTo(context, id, audience)));
   const ciphertext = Buffer.concat([cipher.update(JSON.stringify(credentials), "utf8"), cipher.final(), cipher.getAuthTag()]);
-  return { keyId: key.id, enc: enc.toString("base64url"), ciphertext: ciphertext.toString("base64url") };
+  return { keyId: key.id, enc: enc.toString("base64url"), ciphertext: ciphertext.toString("base64url"), id, audience };
 }
 
 const version = Buffer.from("HPKE-v1");

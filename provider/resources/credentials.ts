@@ -1,3 +1,4 @@
+import type { SealedCollection } from "../../openapi/audience.ts";
 import type { Client, Limit, Place, Stored } from "../client/client.ts";
 import { report } from "../client/problem.ts";
 import type { Log } from "../protocol/log.ts";
@@ -15,6 +16,8 @@ interface Need {
   readonly client: Client;
   readonly attributes: Attributes;
   readonly config: ValueMap;
+  /** What is sent together with the credentials; they are sealed for its addresses. */
+  readonly spec: Readonly<Record<string, unknown>>;
   readonly place: Place;
   readonly limit: Limit;
   readonly log: Log;
@@ -27,7 +30,7 @@ interface Need {
  * when there are none; null after an error.
  */
 export async function sealCredentials(need: Need): Promise<Record<string, unknown> | undefined | null> {
-  const { client, attributes, config, place, limit, log, diagnostics, action } = need;
+  const { client, attributes, config, spec, place, limit, log, diagnostics, action } = need;
   const given = config.get("credentials") ?? null;
   if (!isMap(given)) return undefined;
   const plain = toSpec(attributes.credentials!.attributes!, given, true);
@@ -46,8 +49,9 @@ export async function sealCredentials(need: Need): Promise<Record<string, unknow
   const { sealKey } = (agent.stored as Stored).status as { sealKey: { id: string; publicKey: string } };
   // Loaded only where credentials are sent.
   const { seal } = await import("../client/seal.ts");
+  const collection = place.collection as SealedCollection;
   try {
-    return { sealedCredentials: seal(sealKey, { account: account.body.account, ...place }, plain) };
+    return { sealedCredentials: seal(sealKey, { account: account.body.account, ...place, collection }, { spec, credentials: plain }) };
   } catch {
     diagnostics.error(action, `The key of agent ${name} is not one that credentials can be sealed to.`, attr(root, "agent"));
     return null;

@@ -1,6 +1,6 @@
 import type { Client, Limit, Place, Reply, Stored } from "../client/client.ts";
 import { report } from "../client/problem.ts";
-import type { ApplyContext, Change, Resource } from "../protocol/provider.ts";
+import type { ApplyContext, Change, Resource, ResourceContext } from "../protocol/provider.ts";
 import type { Attributes } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { parseDuration } from "../schema/duration.ts";
@@ -15,6 +15,7 @@ import { absence } from "../wait/agent.ts";
 import { judgeGone } from "../wait/gone.ts";
 import { type Judge, type Verdict, waitFor } from "../wait/wait.ts";
 import { sealCredentials } from "./credentials.ts";
+import { checkKeptCredentials } from "./credentials-kept.ts";
 import type { Noun } from "./noun.ts";
 import { reportWait } from "./report.ts";
 import { importForm, parseImportId, placeOf, printPlace, printStored, resolveReference } from "./scope.ts";
@@ -74,6 +75,11 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     return { deadline: Date.now() + ((text && parseDuration(text)) || patience), signal };
   };
 
+  function planWithCredentials(change: Change, context: ResourceContext<Client>): ValueMap {
+    checkKeptCredentials(noun, spec, change, context.diagnostics);
+    return change.planned;
+  }
+
   async function create({ config, planned }: Change, context: ApplyContext<Client>): Promise<Value> {
     const action = `Creating ${printStored(noun, placeOf(noun, planned))}`;
     const client = await context.client();
@@ -83,11 +89,12 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     let body: object;
     let attempt = 0;
     do {
+      const plain = toSpec(spec, planned);
       const sealed = hasCredentials
-        ? await sealCredentials({ client, attributes, config, place, limit, log, diagnostics, action })
+        ? await sealCredentials({ client, attributes, config, spec: plain, place, limit, log, diagnostics, action })
         : undefined;
       if (sealed === null) return null;
-      body = { ...toSpec(spec, planned), ...sealed };
+      body = { ...plain, ...sealed };
       reply = await client.put(place, body, adopt ? {} : { ifNoneMatch: "*" }, limit);
     } while (!reply.ok && reply.problem.code === "credentials_key_mismatch" && ++attempt < attempts);
     // An answer that got lost on the way may have created it: then it is exactly what was sent.
@@ -125,9 +132,12 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         );
         return stateOf(current.body, prior);
       }
-      const sealed = renew ? await sealCredentials({ client, attributes, config, place, limit, log, diagnostics, action }) : undefined;
+      const plain = toSpec(spec, planned);
+      const sealed = renew
+        ? await sealCredentials({ client, attributes, config, spec: plain, place, limit, log, diagnostics, action })
+        : undefined;
       if (sealed === null) return prior;
-      const reply = await client.put(place, { ...toSpec(spec, planned), ...sealed }, { ifMatch: current.body.version }, limit);
+      const reply = await client.put(place, { ...plain, ...sealed }, { ifMatch: current.body.version }, limit);
       if (reply.ok) return settle(client, reply.body, planned, limit, context, action);
       // The version grows with every report of the agent too; only the generation says that a person changed it.
       const again = reply.status === 412 || reply.problem.code === "credentials_key_mismatch";
@@ -163,6 +173,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
       ways.validate?.(config, diagnostics);
     },
+    ...(hasCredentials && { plan: planWithCredentials }),
     create,
     update,
     delete: remove,

@@ -1,17 +1,19 @@
+import type { SealContext } from "../../openapi/audience.ts";
 import type { Schemas } from "../../openapi/client.ts";
-import { type SealContext, seal } from "../../openapi/seal.ts";
+import { seal } from "../../openapi/seal.ts";
 import type { Api, Scope } from "./api.ts";
 import { EXIT, Failure } from "./failure.ts";
 import type { Json } from "./show.ts";
 
 /**
  * Replaces `credentials` in a repository's, credential template's or cluster's spec by an envelope that only its agent can open, so that they
- * never leave this machine in clear. The agent comes from the spec, or from the stored object for a patch.
+ * never leave this machine in clear. `whole` is the specification as it will be stored: for a patch, that of the stored object with the changes
+ * in it. The envelope opens for its agent and its addresses only.
  */
-export async function sealCredentials(api: Api, collection: string, id: string, scope: Scope, spec: Json, agent: string): Promise<Json> {
+export async function sealCredentials(api: Api, collection: string, { id, scope, spec }: One, whole: Json): Promise<Json> {
   if (!isSealed(collection) || !spec.credentials) return spec;
   const { credentials, ...rest } = spec;
-  const [owner, name] = agentScope(agent, scope);
+  const [owner, name] = agentScope(String(whole.agent ?? ""), scope);
   const [identity, found] = await Promise.all([
     api.call<Schemas["Identity"]>("whoAmI"),
     api.call<Schemas["Agent"]>("getAgent", { path: { id: name }, scope: owner }),
@@ -22,7 +24,13 @@ export async function sealCredentials(api: Api, collection: string, id: string, 
       hint: `outpost agent wait ${name}`,
     });
   const context: SealContext = { account: identity.account, org: scope.org, project: scope.project, collection, id };
-  return { ...rest, sealedCredentials: await seal(key, context, credentials) };
+  return { ...rest, sealedCredentials: await seal(key, context, whole, credentials) };
+}
+
+interface One {
+  id: string;
+  scope: Scope;
+  spec: Json;
 }
 
 const isSealed = (collection: string): collection is SealContext["collection"] =>

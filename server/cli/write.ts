@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { OperationId } from "../../openapi/contract/operations.ts";
+import { mergePatch } from "../base/merge-patch.ts";
 import type { Scope } from "./api.ts";
 import { readDocuments } from "./documents.ts";
 import { usage } from "./failure.ts";
@@ -92,18 +93,20 @@ async function fromFiles(s: Session, noun: Noun | undefined, files: string[]): P
   return texts.flatMap((text, i) => readDocuments(text, files[i]!, noun, scope)).sort((a, b) => a.noun.order - b.noun.order);
 }
 
-async function put(s: Session, { noun, id, scope, spec }: Sent, headers: Record<string, string>): Promise<Json> {
+async function put(s: Session, one: Sent, headers: Record<string, string>): Promise<Json> {
+  const { noun, id, scope, spec } = one;
   const api = await s.api();
-  const sealed = spec.credentials ? await sealCredentials(api, noun.collection, id, scope, spec, String(spec.agent ?? "")) : spec;
+  const sealed = spec.credentials ? await sealCredentials(api, noun.collection, one, spec) : spec;
   return api.call<Json>(`put${noun.schema}` as OperationId, { path: { id }, scope, body: { spec: sealed }, headers });
 }
 
-async function patch(s: Session, { noun, id, scope, spec }: Sent, headers: Record<string, string>): Promise<Json> {
+async function patch(s: Session, one: Sent, headers: Record<string, string>): Promise<Json> {
+  const { noun, id, scope, spec } = one;
   const api = await s.api();
   let sealed = spec;
   if (spec.credentials) {
     const stored = await api.call<Json>(`get${noun.schema}` as OperationId, { path: { id }, scope });
-    sealed = await sealCredentials(api, noun.collection, id, scope, spec, stored.spec.agent);
+    sealed = await sealCredentials(api, noun.collection, one, mergePatch(stored.spec, spec) as Json);
   }
   return api.call<Json>(`patch${noun.schema}` as OperationId, { path: { id }, scope, body: { spec: sealed }, headers });
 }

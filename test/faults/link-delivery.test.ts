@@ -163,14 +163,12 @@ test("a sealed password becomes the repository's Secret, is kept, and does not f
     await git.commit("private", { "a.yaml": "kind: ConfigMap" }, "first");
     git.setPassword("private", "user", "canary-password");
     const url = git.cloneUrl("private");
-    const put = async (more: object) =>
-      ok(
-        await w.service.api.PUT("/v1/repositories/{id}", {
-          params: { path: { id: "private" } },
-          body: { spec: { agent: "one", type: "git", insecure: false, url, username: "user", ...more } },
-        }),
-      );
-    await put({ sealedCredentials: await w.seal("repositories", "private", { password: "canary-password" }), credentialsVersion: "1" });
+    const spec = { agent: "one", type: "git" as const, insecure: false, url, username: "user" };
+    const tryPut = (more: object) =>
+      w.service.api.PUT("/v1/repositories/{id}", { params: { path: { id: "private" } }, body: { spec: { ...spec, ...more } } });
+    const put = async (more: object) => ok(await tryPut(more));
+    const sealedCredentials = await w.seal("repositories", "private", spec, { password: "canary-password" });
+    await put({ sealedCredentials, credentialsVersion: "1" });
     const held = await until("the Secret", () => secret("repo-private"));
     expect(["url", "username", "password", "type"].map((name) => field(held, name))).toEqual([url, "user", "canary-password", "git"]);
     const repository = () =>
@@ -179,15 +177,20 @@ test("a sealed password becomes the repository's Secret, is kept, and does not f
     expect((await repository())?.status).toMatchObject({ credentials: "Delivered", delivery: { state: "Delivered" } });
 
     // A change without credentials keeps them.
-    await put({ insecure: true, credentialsVersion: "1" });
-    await until("the change", async () => field(await secret("repo-private"), "insecure") === "true");
+    await put({ depth: 1, credentialsVersion: "1" });
+    await until("the change", async () => field(await secret("repo-private"), "depth") === "1");
     expect(field(await secret("repo-private"), "password")).toBe("canary-password");
     const refs = ok(await w.service.api.GET("/v1/repositories/{id}/refs", { params: { path: { id: "private" } } }));
     expect(refs.branches.map((branch) => branch.name)).toEqual(["main"]);
     expect(refs.defaultBranch).toBe("main");
 
-    await put({ url: "https://elsewhere.example.com/x.git", credentialsVersion: "1" });
-    await until("the refusal", async () => (await repository())?.status.delivery?.reason === "CredentialsRequired");
+    // The service refuses at once what it can know, with the same credentials kept and with the same envelope.
+    const elsewhere = { url: "https://elsewhere.example.com/x.git", credentialsVersion: "1" };
+    expect((await tryPut(elsewhere)).error).toMatchObject({ code: "credentials_required", pointer: "/spec/url" });
+    expect((await tryPut({ ...elsewhere, sealedCredentials })).error).toMatchObject({
+      code: "credentials_audience_mismatch",
+      pointer: "/spec/url",
+    });
     expect(field(await secret("repo-private"), "url")).toBe(url);
     ok(await w.service.api.DELETE("/v1/repositories/{id}", { params: { path: { id: "private" } } }));
     await until("the Secret to go", async () => (await secret("repo-private")) === undefined);

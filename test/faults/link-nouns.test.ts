@@ -202,10 +202,9 @@ test("what repositories, clusters and applications have since is written as Argo
   expect(field(await find(RESOURCES.secret, "cluster-away"), "project")).toBe("team");
   // The key of the App goes to the host it was given for.
   const elsewhere = { ...repository, githubApp: { id: 7, enterpriseBaseUrl: "https://evil.example/api/v3" } };
-  ok(await PUT("/v1/repositories/{id}", { ...at("private"), body: { spec: elsewhere } }));
-  await until("the refusal", async () => {
-    const { data } = await w.service.api.GET("/v1/repositories/{id}", { params: { path: { id: "private" } } });
-    return data?.status.delivery?.reason === "CredentialsRequired";
+  expect((await PUT("/v1/repositories/{id}", { ...at("private"), body: { spec: elsewhere } })).error).toMatchObject({
+    code: "credentials_required",
+    pointer: "/spec/githubApp/enterpriseBaseUrl",
   });
   for (const path of ["applications", "repositories", "clusters"]) {
     const id = { applications: "belongs", repositories: "private", clusters: "away" }[path]!;
@@ -302,8 +301,9 @@ test("credentials stay when none come, and go to no other host, proxy or GitHub 
   await until("the field", async () => field(await find(RESOURCES.secret, "repocreds-fleet"), "noProxy") === "a.example");
   expect(await password()).toBe(PASSWORD);
   for (const change of [{ url: "https://evil.example/" }, { proxy: "http://evil.example:3128" }]) {
-    await put("repositorycredentials", "fleet", { ...credentials(), ...change });
-    await refused("repositorycredentials", "fleet", "CredentialsRequired");
+    const body = { spec: { agent: "one", ...credentials(), ...change } };
+    const { error } = await api().PUT("/v1/repositorycredentials/{id}", { ...at("fleet"), body });
+    expect(error).toMatchObject({ code: "credentials_required", pointer: `/spec/${Object.keys(change)[0]}` });
     const secret = await find(RESOURCES.secret, "repocreds-fleet");
     expect([field(secret, "url"), field(secret, "proxy")]).toEqual([`${git.url}/`, ""]);
   }

@@ -93,7 +93,13 @@ export interface LinkWorld {
   application(id: string): Promise<Schemas["Application"] | undefined>;
   cr(name: string): Promise<KubeObject | undefined>;
   sealKey(): Promise<NonNullable<Schemas["AgentStatus"]["sealKey"]>>;
-  seal(collection: "repositories" | "clusters", id: string, credentials: Record<string, unknown>): Promise<Schemas["SealedEnvelope"]>;
+  /** Seals credentials for the object of this specification. */
+  seal(
+    collection: "repositories" | "clusters",
+    id: string,
+    spec: Record<string, unknown>,
+    credentials: Record<string, unknown>,
+  ): Promise<Schemas["SealedEnvelope"]>;
   stop(): Promise<void>;
 }
 
@@ -151,7 +157,7 @@ export async function linkWorld(args: string[] = ["agent"]): Promise<LinkWorld> 
       const agent = ok(await service.api.GET("/v1/agents/{id}", { params: { path: { id: "one" } } }));
       return agent.status.sealKey!;
     },
-    seal: async (collection, id, credentials) => seal(await w.sealKey(), { account: "default", collection, id }, credentials),
+    seal: async (collection, id, spec, credentials) => seal(await w.sealKey(), { account: "default", collection, id }, spec, credentials),
     stop: async () => {
       await w.agent.stop();
       await service.stop();

@@ -210,7 +210,7 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly clusterResources?: boolean | IResolvable;
   /** Write-only. Sealed to the agent's key before anything is stored; never returned. None means the agent's own service account. */
   readonly credentials?: ClusterCredentials;
-  /** Change it to any other value to send new credentials. */
+  /** Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `server`, a sign-in address, a proxy, `insecure`, `ca_data`, `server_name`) needs the credentials again. */
   readonly credentialsVersion?: string;
   /** A program that prints a token, as kubectl's credential plugins do (`client.authentication.k8s.io`). It must be in the agent's image, and its operator must allow it by OUTPOST_EXEC_COMMANDS, and for the server where OUTPOST_EXEC_ORIGINS names some. */
   readonly exec?: ClusterExec;
@@ -305,7 +305,7 @@ export class Cluster extends TerraformResource {
     return this.getBooleanAttribute("cluster_resources");
   }
 
-  /** Change it to any other value to send new credentials. */
+  /** Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `server`, a sign-in address, a proxy, `insecure`, `ca_data`, `server_name`) needs the credentials again. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
   }

@@ -162,7 +162,7 @@ export class DataCluster extends TerraformDataSource {
     return this.getBooleanAttribute("cluster_resources");
   }
 
-  /** Change it to any other value to send new credentials. */
+  /** Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `server`, a sign-in address, a proxy, `insecure`, `ca_data`, `server_name`) needs the credentials again. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
   }

@@ -114,7 +114,7 @@ export class DataRepositoryCredential extends TerraformDataSource {
     return new DataRepositoryCredentialAzureServicePrincipalReference(this, "azure_service_principal", false);
   }
 
-  /** Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
+  /** Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `url`, a sign-in address, a proxy, `type`, a shorter `url`) needs the credentials again. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
   }

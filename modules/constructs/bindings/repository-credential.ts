@@ -176,7 +176,7 @@ export interface RepositoryCredentialConfig extends TerraformMetaArguments {
   readonly azureServicePrincipal?: RepositoryCredentialAzureServicePrincipal;
   /** Write-only. Sealed to the agent's key before anything is stored; never returned. */
   readonly credentials?: RepositoryCredentialCredentials;
-  /** Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
+  /** Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `url`, a sign-in address, a proxy, `type`, a shorter `url`) needs the credentials again. */
   readonly credentialsVersion?: string;
   /** Send name and password with the first request, for hosts that do not ask for them. */
   readonly forceHttpBasicAuth?: boolean | IResolvable;
@@ -268,7 +268,7 @@ export class RepositoryCredential extends TerraformResource {
     return new RepositoryCredentialAzureServicePrincipalReference(this, "azure_service_principal", false);
   }
 
-  /** Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
+  /** Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `url`, a sign-in address, a proxy, `type`, a shorter `url`) needs the credentials again. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
   }

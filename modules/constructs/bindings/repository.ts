@@ -200,7 +200,7 @@ export interface RepositoryConfig extends TerraformMetaArguments {
   readonly azureServicePrincipal?: RepositoryAzureServicePrincipal;
   /** Write-only. Sealed to the agent's key before anything is stored; never returned. */
   readonly credentials?: RepositoryCredentials;
-  /** Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
+  /** Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `url`, a sign-in address, a proxy, `insecure`, `ssh_known_hosts`, `type`) needs the credentials again. */
   readonly credentialsVersion?: string;
   /** Commits to fetch; 0 means the agent's own choice. */
   readonly depth?: number;
@@ -307,7 +307,7 @@ export class Repository extends TerraformResource {
     return new RepositoryAzureServicePrincipalReference(this, "azure_service_principal", false);
   }
 
-  /** Change it to any other value to send new credentials. Leaving both credentials out keeps what the agent has. */
+  /** Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `url`, a sign-in address, a proxy, `insecure`, `ssh_known_hosts`, `type`) needs the credentials again. */
   get credentialsVersion(): string {
     return this.getStringAttribute("credentials_version");
   }

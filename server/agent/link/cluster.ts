@@ -1,15 +1,18 @@
+import { audienceOf, signsInByItself } from "../../../openapi/audience.ts";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateClusterSpec } from "../../../openapi/contract/validators.js";
-import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { canonical } from "../../base/canonical.ts";
+import { done, type Outcome } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
 import type { Context } from "./context.ts";
+import { AUDIENCE, chooseCredentials, mayKeep, openCredentials } from "./credentials.ts";
 import { fits, projectOf } from "./fits.ts";
 import { type Content, putManaged } from "./managed.ts";
 import { partsOf } from "./names.ts";
-import { data, field, openCredentials, SECRET_TYPE } from "./secrets.ts";
+import { data, field, SECRET_TYPE } from "./secrets.ts";
 import { defined } from "./spec.ts";
 
 const CREDENTIALS = ["bearerToken", "username", "password", "clientCertData", "clientKeyData"] as const;
@@ -32,24 +35,21 @@ export async function putCluster(ctx: Context, object: WorkerObject): Promise<Ou
   const spec = fitting.value;
   const project = projectOf(spec, object.resolved);
   if (project.kind !== "done") return project;
-  const credentials = await openCredentials(ctx, object, CREDENTIALS);
-  if (credentials.kind !== "done") return credentials;
-  const build = (existing: KubeObject | undefined): Outcome<Content> => {
-    const before = field(existing, "server");
-    const kept = credentials.value ? {} : readConfig(existing);
-    if (before && before !== spec.server && hasCredentials(kept)) {
-      return stop(
-        "CredentialsRequired",
-        `the address moved from ${before} to ${spec.server}; the credentials are not sent there unless they are set again (change credentialsVersion)`,
-      );
+  const audience = audienceOf("clusters", { ...spec });
+  const opened = await openCredentials(ctx, object, CREDENTIALS, audience);
+  if (opened.kind !== "done") return opened;
+  const build = async (existing: KubeObject | undefined): Promise<Outcome<Content>> => {
+    const chosen = await chooseCredentials(ctx, existing, opened.value);
+    if (chosen.kind !== "done") return chosen;
+    const { fresh, annotations } = chosen.value;
+    // An agent that signs in by itself needs nothing that was kept.
+    const own = signsInByItself({ ...spec });
+    const kept = fresh || own ? {} : readConfig(existing);
+    if (existing && hasCredentials(kept)) {
+      const may = mayKeep({ ctx, object, existing, now: audience, told: () => toldBy(existing) });
+      if (may.kind !== "done") return may;
     }
-    // A proxy sees the credentials of a server whose certificate is not checked.
-    if (spec.insecure && spec.proxyUrl && spec.proxyUrl !== kept.proxyUrl && hasCredentials(kept))
-      return stop(
-        "CredentialsRequired",
-        `the proxy changed from ${kept.proxyUrl ?? "none"} to ${spec.proxyUrl}; the credentials are not sent there unless they are set again (change credentialsVersion)`,
-      );
-    const config = toConfig(spec, credentials.value, kept);
+    const config = toConfig(spec, own ? new Map() : fresh, kept);
     const fields = {
       name: object.name ?? partsOf(object.key).id,
       server: spec.server,
@@ -58,7 +58,11 @@ export async function putCluster(ctx: Context, object: WorkerObject): Promise<Ou
       namespaces: spec.namespaces?.join(","),
       clusterResources: spec.namespaces?.length ? String(spec.clusterResources ?? true) : undefined,
     };
-    return done({ labels: { [SECRET_TYPE]: "cluster" }, fields: { type: "Opaque", data: data(fields) } });
+    return done({
+      labels: { [SECRET_TYPE]: "cluster" },
+      annotations: { ...annotations, [AUDIENCE]: hasCredentials(config) ? canonical(audience) : undefined },
+      fields: { type: "Opaque", data: data(fields) },
+    });
   };
   const written = await putManaged(ctx, RESOURCES.secret, object, build);
   return written.kind === "done" ? done(undefined) : written;
@@ -80,9 +84,14 @@ function toConfig(spec: Schemas["ClusterSpec"], fresh: Map<string, Secret> | und
     : { username: kept.username, password: kept.password, bearerToken: kept.bearerToken };
   const { awsAuth, exec, proxyUrl } = spec;
   const aws = awsAuth && defined({ clusterName: awsAuth.clusterName, roleARN: awsAuth.roleArn, profile: awsAuth.profile });
-  // Whoever signs in by itself needs nothing that was kept.
-  const given = aws || exec ? {} : user;
-  return { ...defined({ ...given, awsAuthConfig: aws, execProviderConfig: exec, proxyUrl }), tlsClientConfig: tls } as Config;
+  return { ...defined({ ...user, awsAuthConfig: aws, execProviderConfig: exec, proxyUrl }), tlsClientConfig: tls } as Config;
+}
+
+/** The specification of a Secret that an agent wrote before it kept the audience beside the credentials. */
+function toldBy(secret: KubeObject): Record<string, unknown> {
+  const { proxyUrl, tlsClientConfig: tls = {} } = readConfig(secret);
+  const caData = tls.caData && Buffer.from(tls.caData, "base64").toString("utf8");
+  return { server: field(secret, "server"), proxyUrl, insecure: tls.insecure, serverName: tls.serverName, caData };
 }
 
 function readConfig(secret: KubeObject | undefined): Config {
@@ -93,4 +102,5 @@ function readConfig(secret: KubeObject | undefined): Config {
   }
 }
 
-const hasCredentials = (config: Config) => Boolean(config.bearerToken || config.password || config.tlsClientConfig?.keyData);
+const hasCredentials = (config: Config) =>
+  Boolean(config.bearerToken || config.password || config.username || config.tlsClientConfig?.keyData);

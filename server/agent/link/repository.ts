@@ -1,15 +1,19 @@
+import { audienceOf } from "../../../openapi/audience.ts";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateRepositoryCredentialSpec, validateRepositorySpec } from "../../../openapi/contract/validators.js";
+import { canonical } from "../../base/canonical.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
 import type { Context } from "./context.ts";
+import { AUDIENCE, chooseCredentials, mayKeep, openCredentials, openedIds } from "./credentials.ts";
 import { changeConfigMap } from "./entries.ts";
 import { fits, projectOf } from "./fits.ts";
 import { withKnownHosts } from "./known-hosts.ts";
 import { type Content, deleteOwn, findOwn, putManaged } from "./managed.ts";
-import { data, field, openCredentials, SECRET_TYPE } from "./secrets.ts";
+import { rememberOpened } from "./opened.ts";
+import { data, field, SECRET_TYPE } from "./secrets.ts";
 import { HOST_KEYS, TRUST } from "./trust.ts";
 
 const CREDENTIALS = [
@@ -42,38 +46,47 @@ export async function putRepositoryCredential(ctx: Context, object: WorkerObject
 async function putAccess(ctx: Context, object: WorkerObject, spec: Spec, type: "repository" | "repo-creds"): Promise<Outcome<undefined>> {
   const project = projectOf(spec, object.resolved);
   if (project.kind !== "done") return project;
-  const credentials = await openCredentials(ctx, object, CREDENTIALS);
-  if (credentials.kind !== "done") return credentials;
-  const build = (existing: KubeObject | undefined): Outcome<Content> => {
-    const kept = credentials.value ? undefined : existing;
-    const secret = Object.fromEntries(CREDENTIALS.map((name) => [name, credentials.value?.get(name)?.reveal() ?? field(kept, name)]));
-    // A key of an App that was taken out is nobody's, and so is a secret.
+  const audience = audienceOf(type === "repository" ? "repositories" : "repositorycredentials", { ...spec });
+  const opened = await openCredentials(ctx, object, CREDENTIALS, audience);
+  if (opened.kind !== "done") return opened;
+  const build = async (existing: KubeObject | undefined): Promise<Outcome<Content>> => {
+    const chosen = await chooseCredentials(ctx, existing, opened.value);
+    if (chosen.kind !== "done") return chosen;
+    const { fresh, annotations } = chosen.value;
+    const kept = fresh ? undefined : existing;
+    const secret = Object.fromEntries(CREDENTIALS.map((name) => [name, fresh?.get(name)?.reveal() ?? field(kept, name)]));
+    // The key of an App that was taken out goes with it, and so does the secret of a service principal.
     if (!spec.githubApp) delete secret.githubAppPrivateKey;
     if (!spec.azureServicePrincipal) delete secret.azureServicePrincipalClientSecret;
-    // Whoever may change the address must not be able to have the old password sent to a host of his choice.
-    const moved = kept && Object.values(secret).some(Boolean) ? movedFrom(kept, spec) : undefined;
-    if (moved)
-      return stop(
-        "CredentialsRequired",
-        `${moved}; the credentials are not sent there unless they are set again (change credentialsVersion)`,
-      );
-    if (spec.githubApp && !secret.githubAppPrivateKey)
-      return stop(
-        "CredentialsRequired",
-        "the GitHub App's private key is not here: set githubAppPrivateKey again (change credentialsVersion)",
-      );
-    if (spec.azureServicePrincipal && !secret.azureServicePrincipalClientSecret)
-      return stop(
-        "CredentialsRequired",
-        "the service principal's secret is not here: set azureServicePrincipalClientSecret again (change credentialsVersion)",
-      );
+    const some = Object.values(secret).some(Boolean);
+    if (kept && some) {
+      const may = mayKeep({ ctx, object, existing: kept, now: audience, told: () => toldBy(kept) });
+      if (may.kind !== "done") return may;
+    }
+    const missing = missingKey(spec, secret);
+    if (missing) return missing;
     return done({
       labels: { [SECRET_TYPE]: type },
+      annotations: { ...annotations, [AUDIENCE]: some ? canonical(audience) : undefined },
       fields: { type: "Opaque", data: data({ ...fieldsOf(spec, project.value), ...secret }) },
     });
   };
-  const written = await putManaged(ctx, RESOURCES.secret, object, build);
-  return written.kind === "done" ? done(undefined) : written;
+  const put = await putManaged(ctx, RESOURCES.secret, object, build);
+  return put.kind === "done" ? done(undefined) : put;
+}
+
+function missingKey(spec: Spec, secret: Record<string, string | undefined>): ReturnType<typeof stop> | undefined {
+  if (spec.githubApp && !secret.githubAppPrivateKey)
+    return stop(
+      "CredentialsRequired",
+      "the GitHub App's private key is not here: set githubAppPrivateKey again (change credentialsVersion)",
+    );
+  if (spec.azureServicePrincipal && !secret.azureServicePrincipalClientSecret)
+    return stop(
+      "CredentialsRequired",
+      "the service principal's secret is not here: set azureServicePrincipalClientSecret again (change credentialsVersion)",
+    );
+  return undefined;
 }
 
 const yes = (value: boolean | undefined) => (value ? "true" : undefined);
@@ -106,23 +119,24 @@ function fieldsOf(spec: Spec, project: string | undefined): Record<string, strin
   };
 }
 
-/** Whether credentials that stay would be sent to somebody new, and to whom. */
-function movedFrom(kept: KubeObject, spec: Spec): string | undefined {
-  const before = field(kept, "url");
-  if (before && hostOf(before) !== hostOf(spec.url)) return `the address moved from ${hostOf(before)} to ${hostOf(spec.url)}`;
-  // None means github.com, which is somebody else than the host that was named.
-  const github = (url: string | undefined) => (url ? hostOf(url) : "api.github.com");
-  const [old, next] = [github(field(kept, "githubAppEnterpriseBaseUrl")), github(spec.githubApp?.enterpriseBaseUrl)];
-  if (spec.githubApp && field(kept, "githubAppPrivateKey") && old !== next)
-    return `the address of the GitHub App moved from ${old} to ${next}`;
-  const azure = (url: string | undefined) => hostOf(url || "https://login.microsoftonline.com");
-  const [from, to] = [azure(field(kept, "azureActiveDirectoryEndpoint")), azure(spec.azureServicePrincipal?.activeDirectoryEndpoint)];
-  if (spec.azureServicePrincipal && field(kept, "azureServicePrincipalClientSecret") && from !== to)
-    return `the sign-in of the service principal moved from ${from} to ${to}`;
-  // A proxy sees everything of plain HTTP, and of HTTPS whose certificate is not checked.
-  const proxy = field(kept, "proxy");
-  if (spec.proxy && proxy !== spec.proxy) return `the proxy changed from ${proxy ?? "none"} to ${spec.proxy}`;
-  return undefined;
+/** The specification of a Secret that an agent wrote before it kept the audience beside the credentials. */
+function toldBy(secret: KubeObject): Record<string, unknown> {
+  const on = (name: string) => field(secret, name) === "true";
+  const app = field(secret, "githubAppPrivateKey") && { enterpriseBaseUrl: field(secret, "githubAppEnterpriseBaseUrl") };
+  const principal = field(secret, "azureServicePrincipalClientSecret") && {
+    activeDirectoryEndpoint: field(secret, "azureActiveDirectoryEndpoint"),
+  };
+  return {
+    url: field(secret, "url"),
+    type: field(secret, "type"),
+    proxy: field(secret, "proxy"),
+    noProxy: field(secret, "noProxy"),
+    insecure: on("insecure"),
+    insecureOciForceHttp: on("insecureOCIForceHttp"),
+    forceHttpBasicAuth: on("forceHttpBasicAuth"),
+    githubApp: app,
+    azureServicePrincipal: principal,
+  };
 }
 
 export async function removeRepository(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
@@ -134,7 +148,9 @@ export async function removeRepository(ctx: Context, object: WorkerObject): Prom
 export async function removeSecret(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
   const found = await findOwn(ctx, RESOURCES.secret, object);
   if (found.kind !== "done") return found;
-  return found.value ? deleteOwn(ctx, RESOURCES.secret, found.value) : done(undefined);
+  if (!found.value) return done(undefined);
+  const remembered = await rememberOpened(ctx, openedIds(found.value));
+  return remembered.kind === "done" ? deleteOwn(ctx, RESOURCES.secret, found.value) : remembered;
 }
 
 async function putKnownHosts(ctx: Context, uid: string, lines: string | undefined): Promise<Outcome<undefined>> {
@@ -142,9 +158,4 @@ async function putKnownHosts(ctx: Context, uid: string, lines: string | undefine
     const text = withKnownHosts(before[HOST_KEYS] ?? "", uid, lines);
     return done(text === (before[HOST_KEYS] ?? "") ? undefined : { data: { ...before, [HOST_KEYS]: text } });
   });
-}
-
-/** The host a credential goes to; scp's short form has it before the colon. */
-function hostOf(url: string): string {
-  return (URL.parse(url)?.host || /^[^@\s]+@([^:\s]+):/.exec(url)?.[1] || url).toLowerCase();
 }

@@ -31,8 +31,8 @@ afterAll(async () => {
 });
 
 async function object(collection: "repositories" | "clusters", id: string, generation: number, spec: object, credentials?: object) {
-  const sealed =
-    credentials && (await seal({ id: "k", publicKey }, { account: "acme", collection, id }, credentials as Record<string, unknown>));
+  const context = { account: "acme", collection, id };
+  const sealed = credentials && (await seal({ id: "k", publicKey }, context, { ...spec }, credentials as Record<string, unknown>));
   const key = `-/-/${id}`;
   return {
     collection,

@@ -1,4 +1,4 @@
-import { generateSealKeys, open } from "../../../openapi/seal.ts";
+import { generateSealKeys, open, seal } from "../../../openapi/seal.ts";
 import { agentsOf } from "../testing/agents.ts";
 import { eventually, startService, type TestService } from "../testing/service.ts";
 import { TestWorker } from "../testing/worker.ts";
@@ -57,6 +57,68 @@ describe("credentials", () => {
       await put("/v1/repositories/c2-repo", { agent: "c2", url: "https://h/x", sealedCredentials, credentials: { password: "p" } }),
     ).toMatchObject({ status: 422, body: { code: "invalid_field" } });
     void w;
+  });
+  test("are given again when a change would send them elsewhere, and the answer names the field", async () => {
+    await agent("c4");
+    const spec = { agent: "c4", url: "https://git.example/platform/", credentialsVersion: "1" };
+    const path = "/v1/repositorycredentials/c4-creds";
+    expect((await put(path, { ...spec, credentials: { password: "p" } })).status).toBe(201);
+    for (const [change, pointer] of [
+      [{ url: "https://evil.example/platform/" }, "/spec/url"],
+      [{ url: "https://git.example/" }, "/spec/url"],
+      [{ url: "http://git.example:443/platform/" }, "/spec/url"],
+      [{ type: "helm" }, "/spec/type"],
+      [{ proxy: "http://evil.example:1" }, "/spec/proxy"],
+    ] as const) {
+      const refused = await put(path, { ...spec, ...change });
+      expect([refused.status, refused.body.code, refused.body.pointer]).toEqual([422, "credentials_required", pointer]);
+      expect(refused.body.detail).toContain("change `credentialsVersion`");
+      const patched = await s.ask("PATCH", path, { body: { spec: change }, headers: { "content-type": "application/merge-patch+json" } });
+      expect([patched.status, patched.body.code]).toEqual([422, "credentials_required"]);
+    }
+    expect((await put(path, { ...spec, url: "https://git.example/platform/team/" })).status).toBe(200);
+    const again = { ...spec, url: "https://other.example/", credentialsVersion: "2", credentials: { password: "q" } };
+    expect((await put(path, again)).status).toBe(200);
+  });
+  test("are given again for a cluster that is trusted in another way, and nothing is asked where there are none", async () => {
+    await agent("c5");
+    const spec = { agent: "c5", server: "https://k8s.example", caData: "pem" };
+    expect((await put("/v1/clusters/c5-bare", spec)).status).toBe(201);
+    expect((await put("/v1/clusters/c5-bare", { ...spec, caData: "other" })).status).toBe(200);
+    expect((await put("/v1/clusters/c5-creds", { ...spec, credentials: { bearerToken: "t" } })).status).toBe(201);
+    for (const change of [{ caData: "other" }, { serverName: "x" }, { proxyUrl: "http://p:1" }, { caData: undefined }]) {
+      const refused = await put("/v1/clusters/c5-creds", { ...spec, ...change });
+      expect([refused.status, refused.body.code, refused.body.pointer]).toEqual([
+        422,
+        "credentials_required",
+        `/spec/${Object.keys(change)[0]}`,
+      ]);
+    }
+    // An agent that signs in by itself keeps none.
+    const awsAuth = { clusterName: "c" };
+    expect((await put("/v1/clusters/c5-creds", { ...spec, caData: "other", awsAuth })).status).toBe(200);
+  });
+  test("sealed by a client go with the specification that they were sealed for", async () => {
+    const w = await agent("c6");
+    const spec = { agent: "c6", url: "https://git.example/a.git" };
+    const key = (await s.ask("GET", "/v1/agents/c6")).body.status.sealKey;
+    const context = { account: "default", collection: "repositories" as const, id: "c6-repo" };
+    const sealedCredentials = await seal(key, context, spec, { password: "p" });
+    const path = "/v1/repositories/c6-repo";
+    expect(await put(path, { ...spec, url: "https://evil.example/a.git", sealedCredentials })).toMatchObject({
+      status: 422,
+      body: { code: "credentials_audience_mismatch", pointer: "/spec/url" },
+    });
+    expect(await put(path, { ...spec, insecure: true, sealedCredentials })).toMatchObject({ body: { pointer: "/spec/insecure" } });
+    const { id: _, audience: __, ...older } = sealedCredentials;
+    expect(await put(path, { ...spec, sealedCredentials: older })).toMatchObject({
+      status: 422,
+      body: { code: "credentials_audience_mismatch", detail: expect.stringContaining("Upgrade") },
+    });
+    expect((await put(path, { ...spec, sealedCredentials })).status).toBe(201);
+    const { objects } = await w.exchange();
+    expect(objects[0]!.sealed).toEqual(sealedCredentials);
+    expect(await open(w.seal.privateKey, context, objects[0]!.sealed!)).toEqual({ password: "p" });
   });
   test("that wait for an old key are dropped when the agent enrols anew", async () => {
     await agent("c3");

@@ -1,4 +1,4 @@
-import { mergePatch } from "../../domain/merge.ts";
+import { mergePatch } from "../../../base/merge-patch.ts";
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import { checkIfMatch, etag } from "../preconditions.ts";

@@ -9,7 +9,7 @@ import { insertObject, type Stored, updateObject } from "../../store/objects.ts"
 import { setReferences } from "../../store/references.ts";
 import type { Writer } from "../../store/writer.ts";
 import { checkSameAgent, checkSameProject, resolveAll, type Target } from "./references.ts";
-import { type Envelope, mayHaveCredentials, sealFor } from "./seal.ts";
+import { checkKept, type Envelope, mayHaveCredentials, sealFor } from "./seal.ts";
 
 /**
  * Stores a new or changed spec, as PUT and PATCH both do: check it alone, check it against what it refers to, seal its
@@ -36,7 +36,10 @@ export async function save(
   checkSameProject(targets);
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
   const sealed =
-    agent && mayHaveCredentials(collection) ? await sealFor(agent, scope, collection, id, credentials, sealedCredentials) : undefined;
+    agent && mayHaveCredentials(collection)
+      ? await sealFor(agent, scope, { collection, id, spec, credentials, sealed: sealedCredentials })
+      : undefined;
+  if (existing && !sealed && mayHaveCredentials(collection)) checkKept(collection, existing, spec);
 
   // New credentials are a change, though nothing of them is stored with the spec.
   if (existing && !sealed && canonical(existing.spec) === canonical(spec)) return existing;
