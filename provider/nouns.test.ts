@@ -1,5 +1,4 @@
 import { jest } from "@jest/globals";
-import { audienceOf } from "../openapi/audience.ts";
 import { generateSealKeys, open, type SealedEnvelope } from "../openapi/seal.ts";
 import { createOutpost } from "./outpost.ts";
 import { createHarness, type Harness } from "./testing/harness.ts";
@@ -206,47 +205,6 @@ resource "outpost_repository_credential" "c" {
     expect(await h.plan()).toEqual([]);
     await h.apply(hcl("2"));
     expect(envelopes().length).toBe(2);
-  }));
-
-test("a change that would send kept credentials elsewhere is refused in the plan, at its attribute, until they are given again", () =>
-  world(async (h, service) => {
-    const { publicKey, privateKey } = await generateSealKeys();
-    service.intercept = (request) => {
-      if (request.method === "GET" && request.url === "/v1/agents/prod")
-        Object.assign(service.store.get("agents/-/-/prod")!.status, { sealKey: { id: "k1", publicKey }, connected: true });
-      return false;
-    };
-    const agent = 'resource "outpost_agent" "a" { id = "prod" }\n';
-    const cluster = (body: string, version = "1") => `${agent}resource "outpost_cluster" "c" {
-  id                  = "away"
-  agent               = outpost_agent.a.id
-  server              = "https://k8s.example.com"
-  credentials         = { bearer_token = "canary" }
-  credentials_version = "${version}"
-  ${body}
-}
-`;
-    await h.apply(cluster('proxy_url = "http://proxy.example.com"'));
-    for (const [body, at] of [
-      ['proxy_url = "http://evil.example.com"', "proxy_url"],
-      ['proxy_url = "http://proxy.example.com"\ninsecure = true', "insecure"],
-      ['server_name = "evil.example.com"', "server_name"],
-    ] as const) {
-      h.config(cluster(body));
-      const text = await h.fails("plan");
-      expect(text).toContain("Credentials must be given again");
-      expect(text).toContain("Change `credentials_version` too");
-      expect(text).toMatch(new RegExp(`on main.tf line \\d+.*: ${at} `));
-    }
-    // Fewer receivers need nothing.
-    expect((await h.plan(cluster(""))).map((c) => c.change.actions)).toEqual([["update"]]);
-    await h.apply(cluster('server_name = "other.example.com"', "2"));
-    const sealed = service.bodies.flatMap((b) => (b as { spec: { sealedCredentials?: SealedEnvelope } }).spec.sealedCredentials ?? []);
-    expect(sealed.length).toBe(2);
-    const context = { account: "main", collection: "clusters" as const, id: "away" };
-    expect(await open(privateKey, context, sealed[1]!)).toEqual({ bearerToken: "canary" });
-    const spec = { server: "https://k8s.example.com", serverName: "other.example.com" };
-    expect(sealed[1]!.audience).toEqual(audienceOf("clusters", spec));
   }));
 
 test("a webhook's secret is ephemeral: asked for once the webhook exists, and kept nowhere", () =>

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { audienceOf } from "../../openapi/audience.ts";
 import { codes } from "../../openapi/contract/codes.ts";
 import { generateSealKeys, open } from "../../openapi/seal.ts";
 import { colours } from "../base/colour.ts";
@@ -133,27 +132,6 @@ test("credentials are sealed before they are sent, to the agent in its own scope
   expect(put.headers["if-none-match"]).toBe("*");
   const context = { account: "default", org: "o", project: undefined, collection: "repositories", id: "code" } as const;
   expect(await open(keys.privateKey, context, put.body.spec.sealedCredentials)).toEqual({ password: "secret-from-stdin" });
-  expect(put.body.spec.sealedCredentials.audience).toEqual(audienceOf("repositories", put.body.spec));
-});
-
-test("credentials of a patch are sealed for the addresses that the object will have", async () => {
-  const keys = await generateSealKeys();
-  const githubApp = { id: 7, enterpriseBaseUrl: "https://ghe.test/api/v3" };
-  const stored = { agent: "prod", url: "https://git.test/a", proxy: "http://proxy.test", insecure: true, githubApp };
-  const me = person(({ operation }: Seen) => {
-    if (operation === "whoAmI") return { body: { account: "default", id: "me", role: "admin" } };
-    if (operation === "getAgent")
-      return { body: { ...head, id: "prod", spec: {}, status: { sealKey: { id: "k1", publicKey: keys.publicKey } } } };
-    return { body: { ...head, id: "code", spec: stored, status: {} } };
-  });
-  const words = ["repo", "patch", "code", "--url", "https://other.test/a", "--set", "proxy=null", "--set", "githubApp.id=8"];
-  const { exit, err } = await me.types(...words, "--github-app-private-key-file", "-");
-  expect([exit, err]).toEqual([0, "✓ repo code changed\n"]);
-  const { sealedCredentials } = me.requests.find((r) => r.operation === "patchRepository")!.body.spec;
-  const whole = { agent: "prod", url: "https://other.test/a", insecure: true, githubApp: { ...githubApp, id: 8 } };
-  expect(sealedCredentials.audience).toEqual(audienceOf("repositories", whole));
-  const context = { account: "default", collection: "repositories", id: "code" } as const;
-  expect(await open(keys.privateKey, context, sealedCredentials)).toEqual({ githubAppPrivateKey: "secret-from-stdin" });
 });
 
 test("credentials for an agent without a key are not sent at all", async () => {
