@@ -1,5 +1,5 @@
-import { whyNot } from "./explain.ts";
 import { mergePatch } from "../../base/merge-patch.ts";
+import { whyNot } from "./explain.ts";
 import { nouns } from "./nouns.ts";
 import { observe, type Report, type Standing } from "./observe.ts";
 import { Problem } from "./problem.ts";
