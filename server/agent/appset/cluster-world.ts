@@ -53,6 +53,10 @@ export function clusterWorld({ home, namespace, repo, access, integrity, allowed
       return found.kind === "done" ? done((found.value.data ?? {}) as Record<string, string>) : found;
     },
     objects: (apiVersion, plural, which) => objectsOf(home, namespace, apiVersion, plural, which),
+    origins: async (name) => {
+      const secret = await one(RESOURCES.secret, name);
+      return secret.kind === "done" ? done(originsOf(secret.value)) : secret;
+    },
   };
 }
 
@@ -116,6 +120,12 @@ async function objectsOf(
   });
   return found.kind === "done" ? done(found.value.items) : found;
 }
+
+/** Annotation of a token's Secret: the origins that it may be sent to, with blanks between them. */
+export const ORIGINS = "outpost.dev/origins";
+
+export const originsOf = ({ metadata }: Pick<KubeObject, "metadata">): string[] | undefined =>
+  metadata.annotations?.[ORIGINS]?.split(/[\s,]+/).flatMap((one) => URL.parse(one)?.origin ?? []);
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 

@@ -75,9 +75,12 @@ export async function access(
     return stop(APPSET.params, `scm provider not allowed: ${redactUrl(at.value)} is not among OUTPOST_SCM_PROVIDERS`);
   }
   const settings = { ...given, api: at.value };
+  const bound = await boundTo(settings, world);
+  if (bound.kind !== "done") return bound;
   const signed = await signIn(settings, asker);
   if (signed.kind !== "done") return signed;
-  const { identity, ...headers } = signed.value;
+  const { identity: own, ...headers } = signed.value;
+  const identity = own || bound.value;
   const ask: Ask = { insecure: given.insecure === true && !identity, ...headers };
   if (given.caRef && !identity) {
     const trust = await world.configMap(String(given.caRef.configMapName));
@@ -86,6 +89,30 @@ export async function access(
     if (!ask.ca) return stop(APPSET.params, `ConfigMap ${given.caRef.configMapName} has no ${given.caRef.key}`);
   }
   return done({ settings, ask });
+}
+
+/**
+ * Whether the token's Secret names the origins that it may be sent to. The author of a set chooses the Secret and the address: he must not
+ * get the token by naming a host of his own, and then does not say whose certificate is good either.
+ */
+async function boundTo(
+  { api, tokenRef, accessTokenRef, bearerToken, basicAuth, appPasswordRef }: Free,
+  world: World,
+): Promise<Outcome<boolean>> {
+  let bound = false;
+  for (const ref of [tokenRef, accessTokenRef, bearerToken?.tokenRef, basicAuth?.passwordRef, appPasswordRef]) {
+    if (!ref?.secretName || !world.origins) continue;
+    const origins = await world.origins(String(ref.secretName));
+    if (origins.kind !== "done") return origins;
+    if (!origins.value) continue;
+    bound = true;
+    if (!origins.value.includes(URL.parse(String(api))?.origin ?? ""))
+      return stop(
+        APPSET.params,
+        `the token of Secret ${ref.secretName} is not sent to ${redactUrl(String(api))}: its annotation outpost.dev/origins does not name this origin`,
+      );
+  }
+  return done(bound);
 }
 
 export const idOf = (id: unknown): string | bigint => (Number.isSafeInteger(id) ? BigInt(id as number) : String(id ?? ""));
