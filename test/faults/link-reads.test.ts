@@ -6,8 +6,7 @@ import { type GitServer, startGit } from "../servers/git.ts";
 import { type Daemon, until } from "../servers/run.ts";
 import { asInstalled, grant, type LinkWorld, linkWorld, must, ok } from "./link-world.ts";
 
-// The link as the chart installs it, with no rights outside its namespace: the controller, a program of its own, answers what is asked about the
-// cluster.
+// The link as the chart installs it, with no rights outside its namespace: the controller answers what is asked about the cluster.
 const kind = (group: string, name: string, plural: string, namespaced = true): Resource => ({
   group,
   version: "v1",
