@@ -30,7 +30,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "server/agent/plugin": ["openapi", "server/base", "server/agent/repo", "server/kube/yaml.ts"],
   "server/agent/cache": ["server/base"],
-  "server/agent/project": ["server/base"],
+  "server/agent/project": ["server/base", "server/kube/object.ts"],
   "server/agent/appset": ["openapi", "server/base", "server/kube", "server/agent/repo", "server/agent/project"],
   "server/agent/controller": [
     "openapi",

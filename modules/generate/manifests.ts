@@ -80,7 +80,7 @@ function agentValues(more: object): object {
   return {
     ...common,
     agent: { id: slots.id, account: slots.account, org: slots.org, project: slots.project },
-    internal: { repoToken: slots.repoToken, redisPassword: slots.redisPassword },
+    internal: { repoToken: slots.repoToken, redisPassword: slots.redisPassword, readsToken: slots.readsToken },
     redis: { image: { reference: slots.redisImage } },
     scmProviders: [slots.scmProviders],
     ...more,
@@ -107,8 +107,8 @@ function withDigestSlots(manifest: Manifest): Manifest {
   const text = JSON.stringify(manifest)
     .replaceAll(digest(slots.token), slots.tokenDigest)
     .replaceAll(digest(slots.initScript), slots.initDigest)
-    .replaceAll(digest(`${slots.repoToken}:${slots.redisPassword}`), slots.internalDigest)
-    // Nobody's release: Helm does not manage what kubectl applied.
+    .replaceAll(digest(`${slots.repoToken}:${slots.redisPassword}:${slots.readsToken}`), slots.internalDigest)
+    // No Helm release: kubectl applied these objects.
     .replaceAll('"app.kubernetes.io/managed-by":"Helm"', '"app.kubernetes.io/managed-by":"outpost-manifest"');
   return JSON.parse(text) as Manifest;
 }

@@ -40,7 +40,9 @@ test.each<[string, InstallValues]>([
   const got = read(renderAgentManifest(values));
   const passwords = got.find((m) => m.metadata.name === "outpost-agent-internal")?.stringData as Record<string, string> | undefined;
   const own = { ...(parse(renderAgentValues(values)) as object), crds: { keep: false } };
-  const internal = passwords ? { internal: { repoToken: passwords["repo-token"], redisPassword: passwords["redis-password"] } } : {};
+  const internal = passwords
+    ? { internal: { repoToken: passwords["repo-token"], redisPassword: passwords["redis-password"], readsToken: passwords["reads-token"] } }
+    : {};
   const want = helmTemplate(helm, chart("outpost-agent"), "outpost-agent", values.namespace, { ...own, ...internal });
   expect(normal(got.filter((m) => m.kind !== "Namespace"))).toEqual(normal(want));
 });

@@ -68,6 +68,7 @@ function fillingOf(values: InstallValues): Filling {
   const drawn = (what: string) => (token === undefined ? undefined : sha256(`outpost/${what}\n${token}`).slice(0, 48));
   const repoToken = drawn("repo-token");
   const redisPassword = drawn("redis-password");
+  const readsToken = drawn("reads-token");
   return {
     id,
     delegateName: delegateName(id),
@@ -87,7 +88,8 @@ function fillingOf(values: InstallValues): Filling {
     moreNoProxy: httpsProxy === undefined ? undefined : ["", ...(values.noProxy ?? "").split(",").filter(Boolean)].join(","),
     repoToken,
     redisPassword,
-    internalDigest: sha256(`${repoToken}:${redisPassword}`).slice(0, 12),
+    readsToken,
+    internalDigest: sha256(`${repoToken}:${redisPassword}:${readsToken}`).slice(0, 12),
     scmProviders: values.scmProviders?.length ? values.scmProviders.join(",") : undefined,
     description: values.description,
     tags: values.tags?.length ? values.tags.join(",") : undefined,

@@ -18,6 +18,7 @@ export const slots = {
   moreNoProxy: ",slot-no-proxy",
   repoToken: "slot-repo-token-0000",
   redisPassword: "slot-redis-password-0000",
+  readsToken: "slot-reads-token-0000",
   internalDigest: "slot-digest-of-internal",
   scmProviders: "slot-scm-providers",
   description: "slot-description",

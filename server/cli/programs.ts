@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { useColour } from "../base/colour.ts";
+import { follow } from "../base/signal.ts";
 import { EXIT, Failure } from "./failure.ts";
 import type { Io } from "./io.ts";
 
@@ -16,7 +17,22 @@ export interface Program {
 type Run = Program["run"];
 const server: Run = async (env, signal) => (await import("../control/main.ts")).runServer(env, signal);
 const agent: Run = async (env, signal, flags) => (await import("../agent/link/main.ts")).runAgent(env, signal, flags);
-const controller: Run = async (env, signal) => (await import("../agent/controller/main.ts")).runController(env, signal);
+// The controller has the rights to read the cluster, so it answers what the link is asked about it.
+const controller: Run = async (env, signal) => {
+  const [{ runController }, { runReads }] = await Promise.all([
+    import("../agent/controller/main.ts"),
+    import("../agent/link/tasks/remote/main.ts"),
+  ]);
+  const ending = new AbortController();
+  const leave = follow(ending, signal);
+  try {
+    await Promise.all([runController(env, ending.signal), runReads(env, ending.signal)]);
+  } finally {
+    // If one of them fails, the other ends too.
+    ending.abort();
+    leave();
+  }
+};
 const repoServer: Run = async (env, signal) => (await import("../agent/repo/main.ts")).runRepoServer(env, signal);
 const pluginServer: Run = async (env, signal) => (await import("../agent/plugin/main.ts")).runPluginServer(env, signal);
 const delegate: Run = async (env, signal) => (await import("../delegate/main.ts")).runDelegate(env, signal);

@@ -5,7 +5,7 @@ import { type GitServer, startGit } from "../servers/git.ts";
 import { type Daemon, until } from "../servers/run.ts";
 import { asInstalled, grant, type LinkWorld, linkWorld, must, ok } from "./link-world.ts";
 
-// Charts that look things up, as people see them through the service: rendered by the agent, which may read everything and be nobody else.
+// Charts that look things up, as people see them through the service: rendered in the controller, which reads as the application's account.
 const OPEN = "opened-by-the-chart";
 const HIDDEN = "correct-horse-battery-staple";
 let w: LinkWorld;
@@ -91,11 +91,11 @@ test("manifests and differences of charts that read the cluster are shown, and w
 const refusals: [string, string, string, RegExp][] = [
   ["another Secret of its namespace", find("hidden"), "reader", /"system:serviceaccount:shop:reader" cannot get resource "secrets"/],
   ["a Secret of another namespace", find("hidden", "vault"), "reader", /cannot get resource "secrets" .* in the namespace "vault"/],
-  ["all Secrets", '{{ lookup "v1" "Secret" "" "" | toJson | quote }}', "reader", /cannot list resource "secrets" .* in the whole cluster/],
+  ["all Secrets", '{{ lookup "v1" "Secret" "" "" | toJson | quote }}', "reader", /cannot list resource "secrets" .* at the cluster scope/],
   ["as an account without rights", find("open"), "nobody", /"system:serviceaccount:shop:nobody" cannot/],
 ];
 test.each(refusals)(
-  "a chart shows nothing of what its account may not read, though the agent may: %s",
+  "a chart shows nothing of what its account may not read, though the controller may: %s",
   async (what, found, serviceAccount, want) => {
     const id = `no-${what.toLowerCase().replace(/[^a-z]+/g, "-")}`.slice(0, 40);
     await put(id, chart(found), { helmLookup: { serviceAccount } });

@@ -6,7 +6,7 @@ import { type GitServer, startGit } from "../servers/git.ts";
 import { type Daemon, until } from "../servers/run.ts";
 import { asInstalled, grant, type LinkWorld, linkWorld, must, ok } from "./link-world.ts";
 
-// The link as the chart installs it: it reads everything and writes nothing outside its namespace. The controller is a program of its own.
+// The link as the chart installs it, with no rights outside its namespace: the controller answers what is asked about the cluster.
 const kind = (group: string, name: string, plural: string, namespaced = true): Resource => ({
   group,
   version: "v1",
@@ -116,7 +116,7 @@ test("what was synced by hand has no difference, and the history says who and wh
   expect(await diff()).toMatchObject({ items: [], revision: app.status.sync?.revision, revisions: [app.status.sync?.revision] });
 }, 90_000);
 
-test("a difference names each field and the manager of what is live, whether or not the link may try, and never a Secret's value", async () => {
+test("a difference names each field and the manager of what is live, in two programs and in one, and never a Secret's value", async () => {
   must(await editor.mergePatch(DEPLOYMENT, "shop", "web", { spec: { replicas: 3 } }));
   must(await editor.mergePatch(RESOURCES.secret, "shop", "web", { stringData: { password: `${CANARY}-of-somebody` } }));
   await refresh(({ status }) => status.resources?.filter((row) => row.status === "OutOfSync").length === 2);
@@ -135,7 +135,7 @@ test("a difference names each field and the manager of what is live, whether or 
     return { ...found, items: found.items.sort((a, b) => (a.kind < b.kind ? -1 : 1)) };
   };
   check(await sorted());
-  // With rights to try, as with all programs in one: the API server's own answer.
+  // With all rights in one program.
   await w.agent.stop();
   w.startAgent();
   await until("the agent", async () => (await api().GET("/v1/applications/{id}/diff", { params })).response.ok, 30_000);
@@ -150,7 +150,7 @@ test("a difference names each field and the manager of what is live, whether or 
   await refresh(synced);
   expect((await diff()).items).toEqual([]);
   await w.agent.stop();
-  w.startAgent({ KUBECONFIG: w.cluster.kubeconfigFor("limited") });
+  w.startAgent(w.installed);
   await until("the agent", async () => (await api().GET("/v1/applications/{id}/diff", { params })).response.ok, 30_000);
   expect((await diff()).items).toEqual([]);
 }, 120_000);

@@ -1,7 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { findHelm } from "../../modules/generate/helm.ts";
+import { helmTemplate } from "../../modules/generate/manifests.ts";
 import { createOutpostClient, type OutpostClient, type Schemas } from "../../openapi/client.ts";
 import { seal } from "../../openapi/seal.ts";
 import { KubeClient } from "../../server/kube/client.ts";
@@ -88,6 +90,8 @@ export interface LinkWorld {
   namespace: string;
   agent: Daemon;
   startAgent(env?: NodeJS.ProcessEnv): void;
+  /** What the link is started with where the agent is as installed. */
+  installed: NodeJS.ProcessEnv;
   /** Creates or replaces an application of two ConfigMaps' worth of specification; nothing renders it here. */
   putApplication(id: string, path?: string): Promise<Schemas["Application"]>;
   application(id: string): Promise<Schemas["Application"] | undefined>;
@@ -104,8 +108,8 @@ export interface LinkWorld {
 }
 
 /** Service, API server and agent, all real; the Applications have no controller unless a test plays it. */
-export async function linkWorld(args: string[] = ["agent"]): Promise<LinkWorld> {
-  const [service, cluster] = await Promise.all([startService(), startApiServer()]);
+export async function linkWorld(args: string[] = ["agent"], { audit = false } = {}): Promise<LinkWorld> {
+  const [service, cluster] = await Promise.all([startService(), startApiServer({ audit })]);
   const kube = new KubeClient(parseKubeconfig(readFileSync(cluster.kubeconfig, "utf8")));
   const crds = join(root, "server/agent/crds");
   for (const file of readdirSync(crds)) must(await kube.create(CRD, parse(readFileSync(join(crds, file), "utf8"))));
@@ -135,6 +139,7 @@ export async function linkWorld(args: string[] = ["agent"]): Promise<LinkWorld> 
     kube,
     namespace: NAMESPACE,
     agent: program(args, agentEnv),
+    installed: {},
     startAgent: (env = {}) => {
       w.agent = program(args, { ...agentEnv, ...env });
     },
@@ -204,22 +209,51 @@ export async function grant(
   must(await kube.create(rbac(`${role}Binding`), binding as KubeObject));
 }
 
-/** The agent as the chart installs it: it reads everything and writes nothing outside its namespace; the controller is a program of its own. */
+/** The link and the controller as the chart installs them: two programs, each with its own account and the chart's own roles for it. */
 export async function asInstalled(w: LinkWorld): Promise<Daemon> {
-  const everything = ["get", "list", "watch", "create", "update", "patch", "delete"];
-  const limited = { kind: "User", name: "limited", apiGroup: RBAC };
-  await grant(w.kube, w.namespace, "agent", limited, [
-    { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: everything },
-    { apiGroups: ["argoproj.io"], resources: ["*"], verbs: everything },
-    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: everything },
-  ]);
-  await grant(w.kube, undefined, "agent-read", limited, [
-    { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] },
-    { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews", "localsubjectaccessreviews"], verbs: ["create"] },
-  ]);
+  const charts = join(root, "modules/charts/outpost-agent");
+  const manifests = helmTemplate(findHelm(), charts, "outpost-agent", w.namespace, { endpoint: w.service.url });
+  for (const object of manifests.filter(({ kind }) => kind === "ServiceAccount"))
+    must(await w.kube.create(SERVICE_ACCOUNT, object as KubeObject));
+  for (const object of manifests.filter(({ apiVersion }) => apiVersion.startsWith(RBAC)))
+    must(await w.kube.create(rbac(object.kind), object as KubeObject));
+  const folder = mkdtempSync(join(tmpdir(), "outpost-installed-"));
+  const token = join(folder, "reads-token");
+  writeFileSync(token, "shared-by-the-link-and-the-controller", { mode: 0o600 });
+  const listen = `127.0.0.1:${await freePort()}`;
   await w.agent.stop();
-  w.startAgent({ KUBECONFIG: w.cluster.kubeconfigFor("limited") });
-  return program(["controller"], { KUBECONFIG: w.cluster.kubeconfig, POD_NAMESPACE: w.namespace, OUTPOST_LEADER_ELECTION: "false" });
+  w.installed = {
+    KUBECONFIG: await kubeconfigOf(w, folder, "outpost-agent"),
+    OUTPOST_CONTROLLER_URL: `http://${listen}`,
+    OUTPOST_READS_TOKEN_FILE: token,
+  };
+  w.startAgent(w.installed);
+  const controller = program(["controller"], {
+    KUBECONFIG: await kubeconfigOf(w, folder, "outpost-agent-controller"),
+    POD_NAMESPACE: w.namespace,
+    OUTPOST_LEADER_ELECTION: "false",
+    OUTPOST_READS_LISTEN: listen,
+    OUTPOST_READS_TOKEN_FILE: token,
+  });
+  const stop = async () => {
+    await controller.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return Object.assign(Object.create(controller) as Daemon, { stop });
+}
+
+const SERVICE_ACCOUNT: Resource = { group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", namespaced: true };
+
+/** A kubeconfig of a service account, with a token that the API server made for it. */
+async function kubeconfigOf(w: LinkWorld, folder: string, account: string): Promise<string> {
+  const path = `/api/v1/namespaces/${w.namespace}/serviceaccounts/${account}/token`;
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  const made = must(await w.kube.json<KubeObject>("POST", path, { body }));
+  const config = JSON.parse(readFileSync(w.cluster.kubeconfig, "utf8"));
+  config.users[0].user = { token: made.status.token };
+  const file = join(folder, `${account}.kubeconfig`);
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
 }
 
 /** What an operation answered, or an error with its problem. */

@@ -8,7 +8,7 @@ import { type Engine, startEngine } from "./engine.ts";
 import { Shard } from "./shard.ts";
 
 /**
- * `outpost controller`: keeps what applications describe in the cluster.
+ * `outpost controller`: keeps what applications describe in the cluster. The command also answers the link's questions, see link/tasks/remote/main.ts.
  *
  *   KUBECONFIG                the cluster, when not running in it
  *   POD_NAMESPACE             where Applications and Secrets are (or OUTPOST_NAMESPACE; default outpost-agent)

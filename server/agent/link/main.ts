@@ -11,6 +11,8 @@ import { type Engine, localRepo, startEngine } from "../controller/engine.ts";
 import { RepoClient } from "../repo/client.ts";
 import { repoSecret } from "../repo/secret.ts";
 import { serve } from "./serve.ts";
+import { ReadsClient } from "./tasks/remote/client.ts";
+import { lazily, readsSecret } from "./tasks/remote/main.ts";
 
 /**
  * `outpost agent`: the link between this cluster and the service; with `--all` the controller and a repo server too.
@@ -22,6 +24,8 @@ import { serve } from "./serve.ts";
  *   KUBECONFIG                the cluster, when not running in it
  *   POD_NAMESPACE             where Applications and Secrets are (or OUTPOST_NAMESPACE; default outpost-agent)
  *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
+ *   OUTPOST_CONTROLLER_URL    the controller, with OUTPOST_READS_TOKEN_FILE: it answers questions about the cluster, and this program needs no rights
+ *                             outside its namespace. Without it, they are answered in this process
  *   OUTPOST_SCM_PROVIDERS     as the controller has it: the only hosts that sets may ask when it is tried what they would make
  *   OUTPOST_LEADER_ELECTION   "false": no Lease (default: the Lease `outpost-agent` in a Pod)
  *   OUTPOST_HEALTH_LISTEN     probes and metrics (default 0.0.0.0:8081 in a Pod, else none)
@@ -42,16 +46,10 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     ? undefined
     : await localRepo(inPod && !env.OUTPOST_WORK ? { ...env, OUTPOST_WORK: "/var/lib/outpost/mirrors" } : env);
   const repo = remote ?? local!.door;
-  // A repo server elsewhere must not see a cluster: charts that look things up are rendered here, if somebody asks for one.
-  let beside: ReturnType<typeof localRepo> | undefined;
-  const lookup = async () => {
-    if (local) return local.door;
-    beside ??= localRepo(env).catch((error: unknown) => {
-      beside = undefined;
-      throw error;
-    });
-    return (await beside).door;
-  };
+  const reads = !flags.all && env.OUTPOST_CONTROLLER_URL ? new ReadsClient(env.OUTPOST_CONTROLLER_URL, readsSecret(env)) : undefined;
+  // A repo server elsewhere must not see a cluster: where questions are answered here, charts that look things up are rendered here too.
+  const beside = lazily(() => localRepo(env));
+  const lookup = async () => local?.door ?? (await beside.get()).door;
   let engine: Engine | undefined;
   let parts: Parameters<NonNullable<Parameters<typeof serve>[0]["started"]>>[0] | undefined;
 
@@ -88,6 +86,7 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
       namespace,
       repo,
       lookup,
+      reads,
       version: packageJson.version,
       log,
       signal: leading,
@@ -115,7 +114,8 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     await probes?.stop();
     await remote?.close();
     await local?.close();
-    await (await beside)?.close();
+    await reads?.close();
+    await beside.made()?.then(({ close }) => close());
     await client.close();
   }
   return undefined;

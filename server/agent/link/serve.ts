@@ -22,7 +22,9 @@ import { Observer } from "./observe.ts";
 import { putAppProject, removeAppProject } from "./project.ts";
 import { putRepository, putRepositoryCredential, removeRepository, removeSecret } from "./repository.ts";
 import { putApplicationSet, removeApplicationSet } from "./set.ts";
+import { providersOf } from "./tasks/generate.ts";
 import { LogTasks } from "./tasks/logs.ts";
+import { localReads, type ReadDoor } from "./tasks/reads.ts";
 import { runRead } from "./tasks/run.ts";
 import { putCertificate, putGnupgKey, removeCertificate, removeGnupgKey } from "./trust.ts";
 
@@ -32,8 +34,10 @@ export interface ServeOptions {
   client: KubeClient;
   namespace: string;
   repo: RepoDoor;
-  /** Renders charts that look things up. */
+  /** Renders charts that look things up, where questions are answered in this process. */
   lookup?: LookupDoor;
+  /** Answers questions about the cluster in another process; without it they are answered here, with this program's rights. */
+  reads?: ReadDoor | undefined;
   version: string;
   log: Log;
   signal: AbortSignal;
@@ -61,9 +65,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { client, namespace, repo, log, signal } = options;
   const cluster = await findCluster(options);
   if (!cluster) return;
-  const providers = options.env.OUTPOST_SCM_PROVIDERS?.split(",").flatMap((one) => one.trim() || []);
   // Whose objects these are is known with the first session; nothing arrives before that.
   const ctx: Context = { client, namespace, account: "", sealSeed: new Secret(""), log };
+  const reads = options.reads ?? localReads({ ctx, repo, lookup: options.lookup, providers: providersOf(options.env) });
   const leases = new Leases();
   const logs = new LogTasks();
   const inbox = new Inbox({
@@ -109,7 +113,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       free: () => Math.max(0, QUESTIONS - (leases.size - logs.size)),
       task: (task) => {
         if (!leases.take(task)) return false;
-        const tc = { ctx, repo, lookup: options.lookup, providers };
+        const tc = { ctx, repo, reads };
         if (task.kind === "application.logs") void logs.run(tc, task, link.session, leases, signal);
         else void runRead(tc, task, link.session, leases, signal);
         return true;

@@ -9,6 +9,7 @@ import { extract, newBudget, withFolder } from "./extract.ts";
 import { kubeVersionOf } from "./kube-version.ts";
 import { type Kustomization, list, override, strings } from "./kustomization.ts";
 import { contentOf } from "./links.ts";
+import { isRemote } from "./remote-base.ts";
 import type { Tree } from "./tree.ts";
 import { type KustomizeParameters, REPO } from "./types.ts";
 
@@ -135,18 +136,6 @@ function forbidden(k: Kustomization): string | undefined {
   ];
   const remote = files.find((file) => !file.includes("\n") && isRemote(file));
   return remote ? `remote file ${remote} is refused; keep it in the repository` : undefined;
-}
-
-/** What kustomize's loader takes for a Git or HTTP address. */
-function isRemote(reference: string): boolean {
-  return (
-    /^[a-z][a-z0-9+.-]*:\/\//i.test(reference) ||
-    /^[^/\s]+@[^/\s]+:/.test(reference) ||
-    reference.includes("git::") ||
-    /^(github\.com|gitlab\.com|bitbucket\.org)[/:]/i.test(reference) ||
-    /[?&](ref|version|submodules|timeout)=/.test(reference) ||
-    reference.includes("//")
-  );
 }
 
 /** Renders an overlay with the `kustomize` binary in a private folder holding only its inputs. */

@@ -55,7 +55,7 @@ metadata:
 {{- end }}
 
 {{/*
-The two passwords, as JSON. Values beat what the cluster has; what it has beats a new random one, so that an upgrade changes nothing.
+The passwords between the programs, as JSON. Values beat what the cluster has; what it has beats a new random one, so that an upgrade changes nothing.
 Kept in the release's scope for one rendering, or each template would draw its own.
 */}}
 {{- define "outpost.internal" -}}
@@ -63,7 +63,8 @@ Kept in the release's scope for one rendering, or each template would draw its o
 {{- $old := (lookup "v1" "Secret" .Release.Namespace "outpost-agent-internal").data | default dict -}}
 {{- $repo := .Values.internal.repoToken | default (get $old "repo-token" | b64dec) | default (randAlphaNum 48) -}}
 {{- $redis := .Values.internal.redisPassword | default (get $old "redis-password" | b64dec) | default (randAlphaNum 48) -}}
-{{- $_ := set .Release "outpostInternal" (dict "repo" $repo "redis" $redis) -}}
+{{- $reads := .Values.internal.readsToken | default (get $old "reads-token" | b64dec) | default (randAlphaNum 48) -}}
+{{- $_ := set .Release "outpostInternal" (dict "repo" $repo "redis" $redis "reads" $reads) -}}
 {{- end -}}
 {{- toJson .Release.outpostInternal -}}
 {{- end }}
@@ -78,7 +79,7 @@ Kept in the release's scope for one rendering, or each template would draw its o
 {{ .Values.internal.existingSecret }}
 {{- else -}}
 {{- $i := include "outpost.internal" . | fromJson -}}
-{{ printf "%s:%s" $i.repo $i.redis | sha256sum | trunc 12 }}
+{{ printf "%s:%s:%s" $i.repo $i.redis $i.reads | sha256sum | trunc 12 }}
 {{- end -}}
 {{- end }}
 

@@ -203,3 +203,11 @@ readinessProbe:
     secretName: {{ include "outpost.internalSecret" . | quote }}
     items: [{ key: repo-token, path: repo-token }]
 {{- end }}
+
+{{/* The secret of the link and the controller alone: the repo server runs what charts and plugins bring. */}}
+{{- define "outpost.volumes.reads" -}}
+- name: reads-token
+  secret:
+    secretName: {{ include "outpost.internalSecret" . | quote }}
+    items: [{ key: reads-token, path: reads-token }]
+{{- end }}

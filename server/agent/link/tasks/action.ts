@@ -1,15 +1,17 @@
+import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import { pause } from "../../../link/retry.ts";
-import { type Application, META } from "../../controller/application.ts";
+import { META } from "../../controller/application.ts";
+import { NOT_PART } from "../../controller/part.ts";
 import type { ActionRequest, ActionResult } from "../../controller/resource-action.ts";
 import type { Context } from "../context.ts";
-import { withGlance } from "./glance.ts";
-import { liveResource, resourceOf } from "./resource.ts";
-import { objectOf, type Read } from "./task.ts";
+import { resourceOf } from "./resource.ts";
+import { type LinkContext, type LinkRead, objectOf, type Question } from "./task.ts";
 
 const LOOK_MS = 100;
+const LOOK_DEADLINE_MS = 15_000;
 // The service waits 20 s for an answer; it must be told what became of it before that.
 const TURN_MS = 4_000;
 const TAKEN_MS = 8_000;
@@ -19,7 +21,7 @@ const ENDED_MS = 14_000;
  * Has something done to one object. The link itself may not write there: it puts the request beside the application, and the controller does it with
  * the rights, the project and the account of the application's syncs, and says there what became of it.
  */
-export const applicationAction: Read = async (tc, task) => {
+export const applicationAction: LinkRead = async (tc, task) => {
   const key = resourceOf(task.params.resource);
   if (key.kind !== "done") return key;
   const { action, parameters = {}, by } = task.params as { action?: unknown; parameters?: Record<string, string>; by?: unknown };
@@ -35,17 +37,25 @@ export const applicationAction: Read = async (tc, task) => {
     ...(typeof by === "string" ? { by } : {}),
     at: new Date().toISOString(),
   };
-  return withGlance(tc, found.value as Application, async (glance) => {
-    const before = await liveResource(glance, key.value);
-    if (before.kind !== "done") return before;
-    if (!before.value.actions.some(({ name }) => name === action)) {
-      const names = before.value.actions.map(({ name }) => name).join(", ");
-      return stop("ActionUnknown", `${key.value.kind} ${key.value.name} has no action ${action}${names ? `; there are ${names}` : ""}`);
-    }
-    const ended = await ask(tc.ctx, glance.app.metadata.name, request);
-    return ended.kind === "done" ? liveResource(glance, key.value) : ended;
-  });
+  const before = await look(tc, task);
+  if (before.kind !== "done") return before;
+  const { kind, name } = key.value;
+  if (before.value.orphan) return stop(NOT_PART, `${kind} ${name} is no part of application ${found.value.metadata.name}`);
+  if (!before.value.actions.some((one) => one.name === action)) {
+    const names = before.value.actions.map((one) => one.name).join(", ");
+    return stop("ActionUnknown", `${kind} ${name} has no action ${action}${names ? `; there are ${names}` : ""}`);
+  }
+  const ended = await ask(tc.ctx, found.value.metadata.name, request);
+  return ended.kind === "done" ? look(tc, task) : ended;
 };
+
+/** The object as it is, and what may be done to it. */
+async function look({ ctx, reads }: LinkContext, { task, params }: Question): Promise<Outcome<Schemas["LiveResource"]>> {
+  const { key, uid, name, resource } = params;
+  const question = { task, kind: "application.resource", params: { key, uid, resource, ...(name === undefined ? {} : { name }) } };
+  const found = await reads.answer(ctx.account, question, AbortSignal.timeout(LOOK_DEADLINE_MS));
+  return found as Outcome<Schemas["LiveResource"]>;
+}
 
 /** Puts a request beside an application and waits for what becomes of it. */
 async function ask(ctx: Context, name: string, request: ActionRequest): Promise<Outcome<undefined>> {

@@ -1,13 +1,13 @@
 import { done, stop } from "../../../base/outcome.ts";
 import { leaveHints } from "../hints.ts";
-import type { Read } from "./task.ts";
+import type { LinkRead } from "./task.ts";
 
 // The service names one repository in its spellings; more is nobody's word.
 const MOST = 32;
 const TEXT = 2_048;
 
 /** Somebody told the service that repositories have changed: the controller is left word of it, and looks for itself. */
-export const repositoryChanged: Read = async ({ ctx }, task) => {
+export const repositoryChanged: LinkRead = async ({ ctx }, task) => {
   const { urls, revision, refs } = task.params as Record<string, unknown>;
   const texts = (value: unknown) =>
     Array.isArray(value) ? value.filter((one): one is string => typeof one === "string" && one.length <= TEXT).slice(0, MOST) : [];

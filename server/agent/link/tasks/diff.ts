@@ -97,7 +97,7 @@ class Look {
     }
     if (tried.kind === "again") return tried;
     const row = app.status?.resources?.find((one) => keyOfRow(one) === target.key);
-    // The link may not write, not even for a try: then the controller's own verdict counts, where it has one of these commits.
+    // A program with fewer rights may not write, not even as a dry run: then the controller's own verdict counts, if it has one of these commits.
     const forbidden = tried.reason === KUBE.forbidden;
     if (forbidden && this.#compared && row?.status === "Synced") return done(undefined);
     const [before, after] = [live, target.object].map((object) => countedOf(object, live, target.object, how)) as [KubeObject, KubeObject];

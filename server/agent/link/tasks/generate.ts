@@ -10,6 +10,10 @@ import { objectOf, type Read } from "./task.ts";
 
 const MAX_TEXT = 4 * 1024 * 1024;
 
+/** The only hosts that generators of sets may ask; undefined allows all. */
+export const providersOf = (env: NodeJS.ProcessEnv): string[] | undefined =>
+  env.OUTPOST_SCM_PROVIDERS?.split(",").flatMap((one) => one.trim() || []);
+
 /** The applications that a set would make now; nothing is changed. */
 export const applicationSetGenerate: Read = async (tc, task) => {
   const found = await objectOf(tc, task, "applicationsets");

@@ -1,27 +1,27 @@
 import { done, stop } from "../../../base/outcome.ts";
 import { testCluster, testRepository } from "../connections.ts";
 import { repositoryAccess } from "../reach.ts";
-import { objectOf, type Read } from "./task.ts";
+import { type LinkRead, objectOf } from "./task.ts";
 
 // A repository with more of them is browsed by name, not listed.
 const MOST = 5_000;
 const MOST_VERSIONS = 500;
 const MAX_TEXT = 4 * 1024 * 1024;
 
-export const repositoryTest: Read = async (tc, task) => {
+export const repositoryTest: LinkRead = async (tc, task) => {
   const secret = await objectOf(tc, task, "repositories");
   if (secret.kind !== "done") return secret;
   return done((await testRepository(tc.ctx, tc.repo, secret.value)).connection);
 };
 
-export const clusterTest: Read = async (tc, task) => {
+export const clusterTest: LinkRead = async (tc, task) => {
   const secret = await objectOf(tc, task, "clusters");
   if (secret.kind !== "done") return secret;
   return done((await testCluster(tc.ctx, secret.value)).connection);
 };
 
 /** Charts with their versions; what an artifact of a registry has are its tags. */
-export const repositoryCharts: Read = async (tc, task) => {
+export const repositoryCharts: LinkRead = async (tc, task) => {
   const secret = await objectOf(tc, task, "repositories");
   if (secret.kind !== "done") return secret;
   const access = await repositoryAccess(tc.ctx, secret.value);
@@ -33,7 +33,7 @@ export const repositoryCharts: Read = async (tc, task) => {
   return done({ items });
 };
 
-export const repositoryRefs: Read = async (tc, task) => {
+export const repositoryRefs: LinkRead = async (tc, task) => {
   const secret = await objectOf(tc, task, "repositories");
   if (secret.kind !== "done") return secret;
   const access = await repositoryAccess(tc.ctx, secret.value);

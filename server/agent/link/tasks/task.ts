@@ -7,6 +7,7 @@ import type { LookupDoor } from "../../controller/lookup.ts";
 import type { RepoDoor } from "../../repo/types.ts";
 import type { Context } from "../context.ts";
 import { type Collection, marksOf, nameOf } from "../names.ts";
+import type { ReadDoor } from "./reads.ts";
 
 /** What a read task needs. */
 export interface TaskContext {
@@ -17,12 +18,22 @@ export interface TaskContext {
   /** The only hosts that generators of sets may ask; nothing allows all. */
   providers?: readonly string[] | undefined;
 }
-export type Read = (tc: TaskContext, task: WorkerTask) => Promise<Outcome<Record<string, unknown>>>;
+/** What is asked: the service's task without its lease. */
+export type Question = Pick<WorkerTask, "task" | "kind" | "params">;
+/** What a task needs that the link carries out itself. */
+export interface LinkContext {
+  ctx: Context;
+  repo: RepoDoor;
+  /** Answers what needs rights outside the agent's namespace. */
+  reads: ReadDoor;
+}
+export type LinkRead = (tc: LinkContext, task: Question) => Promise<Outcome<Record<string, unknown>>>;
+export type Read = (tc: TaskContext, task: Question) => Promise<Outcome<Record<string, unknown>>>;
 
 const RESOURCE: Partial<Record<Collection, Resource>> = { applications: RESOURCES.application, applicationsets: APPLICATION_SET };
 
 /** The object that a task names; only one that was delivered, and the same one. */
-export async function objectOf({ ctx }: TaskContext, task: WorkerTask, collection: Collection): Promise<Outcome<KubeObject>> {
+export async function objectOf({ ctx }: Pick<TaskContext, "ctx">, task: Question, collection: Collection): Promise<Outcome<KubeObject>> {
   const { key, uid, name } = task.params as Record<string, unknown>;
   if (typeof key !== "string" || typeof uid !== "string" || (name !== undefined && typeof name !== "string")) {
     return stop("ParamsInvalid", "the task does not name its object; this agent may be older than the service");

@@ -1,0 +1,40 @@
+import { type Outcome, stop } from "../../../base/outcome.ts";
+import { applicationDiff } from "./diff.ts";
+import { applicationEvents } from "./events.ts";
+import { applicationSetGenerate } from "./generate.ts";
+import { applicationLogs, type Tell } from "./log-streams.ts";
+import { applicationManifests } from "./manifests.ts";
+import { applicationResource } from "./resource.ts";
+import { applicationRevision } from "./revision.ts";
+import type { Question, Read, TaskContext } from "./task.ts";
+import { applicationTree } from "./tree.ts";
+
+/**
+ * Answers questions that need rights outside the agent's namespace. With the controller in a program of its own, the controller answers:
+ * the link, which talks to the outside, has none of these rights. Everything behind this door only reads.
+ */
+export interface ReadDoor {
+  answer(account: string, question: Question, signal: AbortSignal): Promise<Outcome<Record<string, unknown>>>;
+  logs(account: string, question: Question, tell: Tell, signal: AbortSignal): Promise<Outcome<undefined>>;
+}
+
+export const READS: Record<string, Read> = {
+  "application.manifests": applicationManifests,
+  "application.diff": applicationDiff,
+  "application.tree": applicationTree,
+  "application.resource": applicationResource,
+  "application.revision": applicationRevision,
+  "application.events": applicationEvents,
+  "applicationset.generate": applicationSetGenerate,
+};
+
+/** Answers in this process, with its own rights. The account is the one that delivered the objects; it comes with each question. */
+export function localReads(parts: Omit<TaskContext, "ctx"> & { ctx: Omit<TaskContext["ctx"], "account"> }): ReadDoor {
+  const contextOf = (account: string): TaskContext => ({ ...parts, ctx: { ...parts.ctx, account } });
+  return {
+    answer: async (account, question) => READS[question.kind]?.(contextOf(account), question) ?? unknownKind(question.kind),
+    logs: (account, question, tell, signal) => applicationLogs(contextOf(account), question, tell, signal),
+  };
+}
+
+export const unknownKind = (kind: string) => stop("KindUnknown", `this agent does not know ${kind}; upgrade it`);
