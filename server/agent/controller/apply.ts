@@ -8,7 +8,7 @@ import { type Application, META } from "./application.ts";
 import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
 import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
-import { withLastApplied } from "./last-applied.ts";
+import { hasLastApplied, withLastApplied } from "./last-applied.ts";
 import { formerFields, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
@@ -67,7 +67,7 @@ async function applyOnce(
       ? await respecting(destination, resource.value, target, current, app)
       : done(target.object);
   if (respected.kind !== "done") return respected;
-  const wanted = withLastApplied(respected.value, current);
+  const wanted = keepsLastApplied(destination, current, label, target, options) ? withLastApplied(respected.value) : respected.value;
   const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, there, !anew);
   let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, current, options);
   if (sent.kind !== "done" && current && forces && isUnchangeable(sent)) sent = await renew(current);
@@ -81,7 +81,7 @@ async function applyOnce(
   if (former.length) {
     const taken = await takeOver(destination, resource.value, sent.value, former);
     // The object was not known before it was written: only now it is seen what was applied last.
-    const kept = withLastApplied(wanted, sent.value);
+    const kept = hasLastApplied(sent.value) ? withLastApplied(wanted) : wanted;
     if (taken.kind === "done" && taken.value) sent = await send(destination, resource.value, kept, current, options);
     if (sent.kind !== "done") return sent;
   }
@@ -105,6 +105,23 @@ async function hidden(
   if (!options.includes("RespectIgnoreDifferences=true")) return undefined;
   const got = await client.get(resource, object.metadata.namespace, object.metadata.name);
   return got.kind === "done" ? got.value : undefined;
+}
+
+/**
+ * Whether `last-applied-configuration` is to be kept true: on an object that has it, and on a new one of an application whose others have it, so
+ * that Argo CD may go on with all of them.
+ */
+function keepsLastApplied(
+  { live }: Destination,
+  current: KubeObject | undefined,
+  label: string,
+  { object, hook }: Target,
+  options: readonly string[],
+): boolean {
+  if (current) return hasLastApplied(current);
+  if (hook || syncOption("ServerSideApply", object, options) === "true") return false;
+  for (const other of live.ofApp(label).values()) if (hasLastApplied(other)) return true;
+  return false;
 }
 
 /** Whether an apply made the object: then all of it is of one manager and one moment. */
@@ -240,11 +257,11 @@ async function waitEstablished({ client, ending }: Destination, resource: Resour
 }
 
 /** Makes the destination namespace once; that it exists is remembered until an apply says otherwise. */
-export async function ensureNamespace(destination: Destination, app: Application): Promise<Outcome<void>> {
+export async function ensureNamespace(destination: Destination, app: Application): Promise<Outcome<Change>> {
   const { client, writer, namespaces } = destination;
   const name = app.spec.destination.namespace!;
   const managed = app.spec.syncPolicy?.managedNamespaceMetadata;
-  if (namespaces.has(name) && !managed) return done(undefined);
+  if (namespaces.has(name) && !managed) return done("unchanged");
   const object = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: managed?.labels, annotations: managed?.annotations } };
   const refused = destination.refuse?.(object, RESOURCES.namespace);
   const made = refused
@@ -256,5 +273,6 @@ export async function ensureNamespace(destination: Destination, app: Application
     if (!there) return made;
   }
   namespaces.add(name);
-  return done(undefined);
+  if (made.kind !== "done") return done("unchanged");
+  return done(managed && !isNew(made.value) ? "unchanged" : "created");
 }

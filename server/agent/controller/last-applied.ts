@@ -15,9 +15,10 @@ const MOST = 200_000;
 const KEYS = ["name", "key", "mountPath", "devicePath", "containerPort", "port", "ip", "topologyKey", "type", "uid"];
 const OWN_LABELS = new Set<string>([META.app]);
 
-/** The object to send in place of `live`: with the annotation, where the live one has it and there is room. */
-export function withLastApplied(object: KubeObject, live: KubeObject | undefined): KubeObject {
-  if (live?.metadata.annotations?.[LAST_APPLIED] === undefined) return object;
+export const hasLastApplied = ({ metadata }: KubeObject): boolean => metadata.annotations?.[LAST_APPLIED] !== undefined;
+
+/** The object with the annotation, where there is room for it. */
+export function withLastApplied(object: KubeObject): KubeObject {
   const text = lastAppliedOf(object);
   if (text.length > MOST) return object;
   return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [LAST_APPLIED]: text } } };

@@ -15,7 +15,7 @@ import { ignoring, ruleProblems } from "./ignore.ts";
 import { hasLeftovers } from "./last-applied.ts";
 import { isLeftOut, readOneByOne } from "./left-out.ts";
 import type { Target } from "./normalise.ts";
-import { csv, hookOf } from "./order.ts";
+import { csv, hookOf, waveOf } from "./order.ts";
 import { belongs, unmanaged } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { imagesOf, summaryOf } from "./summary.ts";
@@ -179,6 +179,11 @@ export async function observe(
     // What is already being deleted needs nothing more.
     if (object.metadata.deletionTimestamp) continue;
     if (!ignored && pruneAllowed(object, options)) outOfSync.push(row);
+  }
+  for (const hook of live.ofApp(label).values()) {
+    if (!hookOf(hook) || !belongs(app, destination)(hook)) continue;
+    for (const image of imagesOf(hook)) images.add(image);
+    resources.push({ ...rowOf(hook, waveOf(hook)), hook: true, requiresPruning: true });
   }
   resources.sort(byName);
   // As the last sync has left them: what somebody else does to the namespace is his.
