@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { printable } from "../base/colour.ts";
 import { table } from "../base/table.ts";
 import { usage } from "./failure.ts";
+import { handBackVerb } from "./hand-back.ts";
 import { type Io, paint, readInput } from "./io.ts";
 import { renderVerbs } from "./offline-render.ts";
 import { OFFLINE } from "./programs.ts";
@@ -13,6 +14,7 @@ export function offlineVerbs(root: Command, io: Io): void {
     .summary("ask the engine without a service")
     .description("What the engine would say: works on files alone.");
   renderVerbs(admin, io);
+  handBackVerb(admin, io);
   admin
     .command("eval <suite>")
     .summary("answer questions, a JSON object a line in, one a line out")

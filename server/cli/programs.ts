@@ -43,6 +43,7 @@ export const OFFLINE = {
   health: () => import("../agent/eval/health.ts"),
   render: () => import("../agent/eval/manifests.ts"),
   diff: () => import("../agent/eval/difference.ts"),
+  handBack: () => import("../agent/eval/hand-back.ts"),
 };
 
 export const PROGRAMS: Record<string, Program> = {

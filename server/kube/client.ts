@@ -9,8 +9,13 @@ import { DeadlineOver, exchange } from "./exchange.ts";
 import type { KubeObject } from "./object.ts";
 import { type Resource, resourcePath } from "./path.ts";
 
-/** The name under which the controller owns every field that it sets, in `managedFields`. */
+/** The name in `managedFields` of all that this program writes, but for what it applies. */
 export const FIELD_MANAGER = "outpost-controller";
+/**
+ * The name under which desired state is applied. It is Argo CD's own, so that either engine can remove what the other one applied: server-side
+ * apply takes away only fields that its own manager has.
+ */
+export const APPLIER = "argocd-controller";
 
 // 16 keep-alive connections reach what the API server of a small cluster can write (225 to 870 objects a second).
 const CONNECTIONS = 16;
@@ -28,6 +33,9 @@ export interface ListResult {
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Query = Record<string, string | number | boolean | undefined>;
+/** Lists of this form have only the metadata of their items. */
+const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json";
+
 interface Ask {
   query?: Query;
   body?: unknown;
@@ -42,6 +50,7 @@ export class KubeClient {
   readonly config: KubeConfig;
   readonly discovery: Discovery;
   readonly #fieldManager: string;
+  readonly #applier: string;
   readonly #pool: Pool | ProxyAgent;
   readonly #streams: Pool | ProxyAgent;
   readonly #prefix: string;
@@ -51,9 +60,10 @@ export class KubeClient {
   /** Requests sent, by verb: the cost of a loop in one number. */
   readonly requests: Record<string, number> = {};
 
-  constructor(config: KubeConfig, { fieldManager = FIELD_MANAGER }: { fieldManager?: string } = {}) {
+  constructor(config: KubeConfig, { fieldManager }: { fieldManager?: string } = {}) {
     this.config = config;
-    this.#fieldManager = fieldManager;
+    this.#fieldManager = fieldManager ?? FIELD_MANAGER;
+    this.#applier = fieldManager ?? APPLIER;
     const url = new URL(config.server);
     this.#origin = url.origin;
     this.#prefix = url.pathname.replace(/\/+$/, "");
@@ -96,21 +106,19 @@ export class KubeClient {
   /** Every object of a kind, page by page; the version is where a watch continues. */
   async list(
     resource: Resource,
-    options: { namespace?: string; labelSelector?: string; fieldSelector?: string } = {},
+    options: { namespace?: string; labelSelector?: string; fieldSelector?: string; metadataOnly?: boolean } = {},
   ): Promise<Outcome<ListResult>> {
-    const { namespace, ...selectors } = options;
+    const { namespace, metadataOnly, ...selectors } = options;
     const items: KubeObject[] = [];
     let next: string | undefined;
     do {
       const page = await this.json<ListPage>("GET", resourcePath(resource, namespace), {
         query: { ...selectors, limit: PAGE, continue: next },
+        accept: metadataOnly ? METADATA_ONLY : undefined,
       });
       if (page.kind !== "done") return page;
       const { value } = page;
-      // Items of typed lists come without apiVersion and kind.
-      const apiVersion = value.apiVersion;
-      const kind = value.kind.replace(/List$/, "");
-      for (const item of value.items ?? []) items.push({ ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? kind });
+      for (const item of value.items ?? []) items.push(metadataOnly ? typed(item, resource) : { ...item, ...typeOf(item, value) });
       next = value.metadata.continue || undefined;
       if (!next) return done({ items, resourceVersion: value.metadata.resourceVersion });
     } while (next);
@@ -136,7 +144,7 @@ export class KubeClient {
     return this.json("PATCH", resourcePath(resource, object.metadata.namespace, object.metadata.name), {
       body: object,
       contentType: "application/apply-patch+yaml",
-      query: { fieldManager: this.#fieldManager, force: options.force ?? true, dryRun: options.dryRun ? "All" : undefined, ...QUIET },
+      query: { fieldManager: this.#applier, force: options.force ?? true, dryRun: options.dryRun ? "All" : undefined, ...QUIET },
     });
   }
 
@@ -145,17 +153,17 @@ export class KubeClient {
     namespace: string | undefined,
     name: string,
     patch: unknown,
-    subresource?: string,
+    { subresource, manager = this.#fieldManager }: { subresource?: string; manager?: string } = {},
   ): Promise<Outcome<KubeObject>> {
     return this.json("PATCH", resourcePath(resource, namespace, name) + (subresource ? `/${subresource}` : ""), {
       body: patch,
       contentType: "application/merge-patch+json",
-      query: { fieldManager: this.#fieldManager, ...QUIET },
+      query: { fieldManager: manager, ...QUIET },
     });
   }
 
   patchStatus(resource: Resource, namespace: string | undefined, name: string, status: unknown): Promise<Outcome<KubeObject>> {
-    return this.mergePatch(resource, namespace, name, { status }, "status");
+    return this.mergePatch(resource, namespace, name, { status }, { subresource: "status" });
   }
 
   /** `uid` makes it impossible to delete a newer object of the same name. */
@@ -258,6 +266,18 @@ interface ListPage {
   metadata: { resourceVersion: string; continue?: string };
   items?: KubeObject[];
 }
+
+/** Items of typed lists come without apiVersion and kind. */
+const typeOf = (item: KubeObject, { apiVersion, kind }: ListPage) => ({
+  apiVersion: item.apiVersion ?? apiVersion,
+  kind: item.kind ?? kind.replace(/List$/, ""),
+});
+
+const typed = ({ metadata }: KubeObject, { group, version, kind }: Resource): KubeObject => ({
+  apiVersion: group ? `${group}/${version}` : version,
+  kind,
+  metadata,
+});
 
 function queryString(query: Query = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");

@@ -51,7 +51,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: 
     const at = new Date().toISOString().replace(/\.\d+/, "");
     const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({ type, status: "True", lastTransitionTime: at }));
     const status = { conditions, startTime: at, completionTime: at, succeeded: 1 };
-    value(await w.client.mergePatch(JOB, "twice", "hook", { status }, "status"));
+    value(await w.client.mergePatch(JOB, "twice", "hook", { status }, { subresource: "status" }));
   };
   await ask("twice");
   await w.until("twice", (app) => phase(app) === "Running" && app.operation === undefined, "begun");

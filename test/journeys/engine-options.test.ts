@@ -73,12 +73,14 @@ test("a sync of what differs alone does not wait for what is as it should be", a
   await write("only", { operation: { sync: {} } });
   await w.settled(async () => (await w.object(DEPLOYMENT, "only", "web")) !== undefined, "a Deployment");
   const tell = (observedGeneration: number) =>
-    w.client.mergePatch(DEPLOYMENT, "only", "web", { status: { observedGeneration, conditions: [] } }, "status").then(value);
+    w.client
+      .mergePatch(DEPLOYMENT, "only", "web", { status: { observedGeneration, conditions: [] } }, { subresource: "status" })
+      .then(value);
   await tell(1);
   await w.until("only", synced);
   // Now it is not well, and no part of what is to be synced.
   const failing = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" };
-  value(await w.client.mergePatch(DEPLOYMENT, "only", "web", { status: { conditions: [failing] } }, "status"));
+  value(await w.client.mergePatch(DEPLOYMENT, "only", "web", { status: { conditions: [failing] } }, { subresource: "status" }));
   await w.until("only", (app) => app.status?.health?.status === "Degraded", "Degraded");
   await w.git.commit("only", files("2"), "the later wave");
   const app = await sync("only");

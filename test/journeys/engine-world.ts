@@ -23,6 +23,8 @@ export interface World {
   client: KubeClient;
   namespace: string;
   controller: Controller;
+  /** Ends the controller; `restart` starts one again. */
+  halt(): Promise<void>;
   /** Ends the controller and starts another one, as a restart of its Pod does. */
   restart(options?: { config?: KubeConfig; pollMs?: number; now?: () => number; shard?: Shard }): Promise<void>;
   /** Registers a way to the cluster under another name and address, through which applications may go to it. */
@@ -105,6 +107,10 @@ export async function world(options: { log?: Log; audit?: boolean } = {}): Promi
     client,
     namespace: NAMESPACE,
     controller: await start(),
+    halt: async () => {
+      await stopController();
+      stopController = async () => {};
+    },
     restart: async ({ config, ...more } = {}) => {
       await stopController();
       made.controller = await start(config, more);

@@ -204,14 +204,15 @@ async function report(
   const mine = owned(deps, set);
   const health = healthFrom(conditions);
   const before = set.status?.health;
-  const lastTransitionTime = before?.status === health.status && before.lastTransitionTime ? before.lastTransitionTime : timeOf(deps);
+  // The engine before may have told no time: then there is none until it changes.
+  const lastTransitionTime = before?.status === health.status ? before.lastTransitionTime : timeOf(deps);
   const generation = set.metadata.annotations?.[META.generation];
   const status: SetStatus = {
     ...(generation === undefined ? {} : { observedGeneration: Number(generation) }),
     conditions,
     resources: resourcesOf(mine),
     resourcesCount: mine.length,
-    health: { ...health, lastTransitionTime },
+    health: { ...health, ...(lastTransitionTime ? { lastTransitionTime } : {}) },
     ...(steps ? { applicationStatus: steps } : {}),
   };
   const { applicationStatus, ...rest } = set.status ?? {};

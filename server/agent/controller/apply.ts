@@ -1,5 +1,5 @@
 import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
-import { FIELD_MANAGER } from "../../kube/client.ts";
+import { APPLIER, FIELD_MANAGER } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource, resourcePath } from "../../kube/path.ts";
@@ -8,6 +8,7 @@ import { type Application, META } from "./application.ts";
 import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
 import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
+import { hasLastApplied, withLastApplied } from "./last-applied.ts";
 import { formerFields, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
@@ -56,7 +57,7 @@ async function applyOnce(
   if (other) return stop(SHARED, `${describe(target.object)} is part of application ${other}; it is left to that one`);
   const { claims } = destination;
   claims.set(target.key, instanceOf(app, destination.own));
-  const current = live.get(target.key, label);
+  const current = live.get(target.key, label) ?? (await hidden(destination, resource.value, target, options));
   const { anew, forces } = mannerOf(target.object, options);
   if (current && !anew && verdicts.get(target, current) && isMarked(current, target.object, destination.settings.tracking))
     return done("unchanged");
@@ -66,7 +67,7 @@ async function applyOnce(
       ? await respecting(destination, resource.value, target, current, app)
       : done(target.object);
   if (respected.kind !== "done") return respected;
-  const wanted = respected.value;
+  const wanted = keepsLastApplied(destination, current, label, target, options) ? withLastApplied(respected.value) : respected.value;
   const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, there, !anew);
   let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, current, options);
   if (sent.kind !== "done" && current && forces && isUnchangeable(sent)) sent = await renew(current);
@@ -79,7 +80,9 @@ async function applyOnce(
   const former = options.includes("ClientSideApplyMigration=false") ? [] : formerFields(sent.value, app.metadata.annotations?.[MIGRATION]);
   if (former.length) {
     const taken = await takeOver(destination, resource.value, sent.value, former);
-    if (taken.kind === "done" && taken.value) sent = await send(destination, resource.value, wanted, current, options);
+    // The object was not known before it was written: only now it is seen what was applied last.
+    const kept = hasLastApplied(sent.value) ? withLastApplied(wanted) : wanted;
+    if (taken.kind === "done" && taken.value) sent = await send(destination, resource.value, kept, current, options);
     if (sent.kind !== "done") return sent;
   }
   if (target.object.kind === "CustomResourceDefinition") {
@@ -88,9 +91,42 @@ async function applyOnce(
   }
   live.put(sent.value);
   verdicts.set(target, sent.value, true);
-  if (!current) return done("created");
+  if (!current) return done(isNew(sent.value) ? "created" : "configured");
   return done(current.metadata.resourceVersion === sent.value.metadata.resourceVersion ? "unchanged" : "configured");
 }
+
+/** What is there although no watch of ours shows it: it may have differences that are to be left alone. */
+async function hidden(
+  { client }: Destination,
+  resource: Resource,
+  { object }: Target,
+  options: readonly string[],
+): Promise<KubeObject | undefined> {
+  if (!options.includes("RespectIgnoreDifferences=true")) return undefined;
+  const got = await client.get(resource, object.metadata.namespace, object.metadata.name);
+  return got.kind === "done" ? got.value : undefined;
+}
+
+/**
+ * Whether `last-applied-configuration` is to be kept true: on an object that has it, and on a new one of an application whose others have it, so
+ * that Argo CD may go on with all of them.
+ */
+function keepsLastApplied(
+  { live }: Destination,
+  current: KubeObject | undefined,
+  label: string,
+  { object, hook }: Target,
+  options: readonly string[],
+): boolean {
+  if (current) return hasLastApplied(current);
+  if (hook || syncOption("ServerSideApply", object, options) === "true") return false;
+  for (const other of live.ofApp(label).values()) if (hasLastApplied(other)) return true;
+  return false;
+}
+
+/** Whether an apply made the object: then all of it is of one manager and one moment. */
+const isNew = ({ metadata: { managedFields = [], creationTimestamp } }: KubeObject): boolean =>
+  managedFields.length === 1 && managedFields[0]!.manager === APPLIER && managedFields[0]!.time === creationTimestamp;
 
 /** How an object is written where there is one: `anew` in place of it at every sync, or by `forces` where it cannot be changed. */
 export function mannerOf(object: KubeObject, options: readonly string[]): { anew: boolean; forces: boolean } {
@@ -221,11 +257,11 @@ async function waitEstablished({ client, ending }: Destination, resource: Resour
 }
 
 /** Makes the destination namespace once; that it exists is remembered until an apply says otherwise. */
-export async function ensureNamespace(destination: Destination, app: Application): Promise<Outcome<void>> {
+export async function ensureNamespace(destination: Destination, app: Application): Promise<Outcome<Change>> {
   const { client, writer, namespaces } = destination;
   const name = app.spec.destination.namespace!;
   const managed = app.spec.syncPolicy?.managedNamespaceMetadata;
-  if (namespaces.has(name) && !managed) return done(undefined);
+  if (namespaces.has(name) && !managed) return done("unchanged");
   const object = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: managed?.labels, annotations: managed?.annotations } };
   const refused = destination.refuse?.(object, RESOURCES.namespace);
   const made = refused
@@ -237,5 +273,6 @@ export async function ensureNamespace(destination: Destination, app: Application
     if (!there) return made;
   }
   namespaces.add(name);
-  return done(undefined);
+  if (made.kind !== "done") return done("unchanged");
+  return done(managed && !isNew(made.value) ? "unchanged" : "created");
 }

@@ -5,6 +5,7 @@ import type { FieldSet, KubeObject } from "../../kube/object.ts";
 import type { Application } from "./application.ts";
 import { type CompareOptions, filledIn, USUAL_OPTIONS, wantsStatus } from "./compare-options.ts";
 import { fieldsOf, type Ignoring, ignoring, NOTHING, without } from "./ignore.ts";
+import { LAST_APPLIED } from "./last-applied.ts";
 import type { Target } from "./normalise.ts";
 import type { Settings } from "./settings.ts";
 import { BY_ANNOTATION, migrated, type Tracking } from "./tracking.ts";
@@ -135,11 +136,14 @@ export const countedOf = (
   );
 };
 
-/** What a user decided, without what the server keeps about it. */
+/** What a user decided, without what the server keeps about it and what says who applied it last. */
 export function bare(object: KubeObject): KubeObject {
   const { status: _, ...rest } = object as KubeObject & { status?: unknown };
-  const { managedFields, resourceVersion, generation, ...metadata } = object.metadata;
-  return JSON.parse(JSON.stringify({ ...rest, metadata })) as KubeObject;
+  const { managedFields, resourceVersion, generation, annotations, ...metadata } = object.metadata;
+  const { [LAST_APPLIED]: __, ...others } = annotations ?? {};
+  return JSON.parse(
+    JSON.stringify({ ...rest, metadata: { ...metadata, ...(Object.keys(others).length ? { annotations: others } : {}) } }),
+  ) as KubeObject;
 }
 
 /**

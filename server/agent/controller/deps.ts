@@ -73,7 +73,7 @@ export interface Wanted {
   key: string;
   /** Of each source, in order. */
   revisions: string[];
-  sourceTypes: SourceType[];
+  sourceTypes: (SourceType | "")[];
   destination: string;
   /** Under which settings: they say how objects are marked, and which ones are left out. */
   settings: string;

@@ -5,6 +5,7 @@ import { KubeClient } from "../../kube/client.ts";
 import type { KubeConfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
+import { Adoption } from "./adopt.ts";
 import type { Application } from "./application.ts";
 import { Claims } from "./claims.ts";
 import { Live } from "./live.ts";
@@ -33,6 +34,8 @@ export interface Destination {
   /** Why the application's project does not permit an object; undefined when it does. */
   refuse?(object: KubeObject, resource?: Resource): string | undefined;
   live: Live;
+  /** Takes over what another engine applied there. */
+  adoption: Adoption;
   /** What holds for all applications. */
   settings: Settings;
   /** The only namespaces this program may touch there; empty for all. */
@@ -139,8 +142,9 @@ export class Destinations {
 
   /** An application is gone: it holds nothing and asks for nothing any more. */
   forget(name: string): void {
-    for (const { claims, live } of this.#open.values()) {
+    for (const { claims, live, adoption } of this.#open.values()) {
       claims.release(name);
+      adoption.forget(name);
       live.forget(appLabel(name));
     }
   }
@@ -178,7 +182,9 @@ export class Destinations {
       changed: (label) => this.#options.changed(label, id),
       corrected: this.#options.corrected,
     });
+    const adoption = new Adoption(client, namespaces, () => this.#settings.tracking);
     const destination: Open = {
+      adoption,
       id,
       server,
       name,

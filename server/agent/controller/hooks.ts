@@ -13,9 +13,9 @@ import { isOpen } from "./policy.ts";
 import { appLabel, holderOf } from "./tracking.ts";
 
 // Which run of the operation made a hook, so that a restart of this program does not run it twice.
-const STARTED = "outpost.dev/hook-started-at";
+export const STARTED = "outpost.dev/hook-started-at";
 // Of one that runs in several phases: in which of them.
-const PHASE = "outpost.dev/hook-phase";
+export const PHASE = "outpost.dev/hook-phase";
 const TRIES = 4;
 // A cluster that is away when an application goes.
 const AGAIN_MS = 10_000;

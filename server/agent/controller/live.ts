@@ -1,10 +1,11 @@
 import { again, done, type Failure, type Outcome } from "../../base/outcome.ts";
 import { same } from "../../base/same.ts";
-import { FIELD_MANAGER, type KubeClient } from "../../kube/client.ts";
-import { type KubeObject, keyOf, objectKey } from "../../kube/object.ts";
+import { APPLIER, type KubeClient } from "../../kube/client.ts";
+import { type FieldSet, type KubeObject, keyOf, objectKey } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { watch } from "../../kube/watch.ts";
 import { META } from "./application.ts";
+import { LAST_APPLIED } from "./last-applied.ts";
 
 interface Shown {
   uid: string | undefined;
@@ -256,10 +257,18 @@ const shownOf = (object: KubeObject): Shown => ({ uid: object.metadata.uid, labe
 // Versions are opaque by contract, but every API server's are etcd revisions, and only those of one kind are compared.
 const later = (x = "", y = ""): boolean => (x.length !== y.length ? x.length > y.length : x > y);
 
-/** Of `managedFields`, often half of an object, only our own entry matters. */
+/** Of `managedFields`, often half of an object, only our own entry matters, without the annotation that is never compared. */
 export function trim(object: KubeObject): KubeObject {
-  const managedFields = object.metadata.managedFields?.filter(
-    (f) => f.manager === FIELD_MANAGER && f.operation === "Apply" && !f.subresource,
-  );
+  const managedFields = object.metadata.managedFields
+    ?.filter((f) => f.manager === APPLIER && f.operation === "Apply" && !f.subresource)
+    .map((entry) => ({ ...entry, fieldsV1: withoutLastApplied(entry.fieldsV1) }));
   return { ...object, metadata: { ...object.metadata, managedFields } };
+}
+
+const ANNOTATION = `f:${LAST_APPLIED}`;
+
+function withoutLastApplied(fields: FieldSet | undefined): FieldSet | undefined {
+  const metadata = fields?.["f:metadata"];
+  const { [ANNOTATION]: found, ...annotations } = metadata?.["f:annotations"] ?? {};
+  return found ? { ...fields, "f:metadata": { ...metadata, "f:annotations": annotations } } : fields;
 }

@@ -1,21 +1,21 @@
 import { done, type Outcome } from "../../base/outcome.ts";
-import { FIELD_MANAGER } from "../../kube/client.ts";
+import { APPLIER, FIELD_MANAGER } from "../../kube/client.ts";
 import type { FieldSet, KubeObject, ManagedFields } from "../../kube/object.ts";
 import { type Resource, resourcePath } from "../../kube/path.ts";
 import type { Destination } from "./destination.ts";
 
-/** Who may have applied an object before: by hand, or as Argo CD does. */
-const FORMER = ["kubectl-client-side-apply", "argocd-controller"];
+/** Managers that may have applied an object before, on the client's side: kubectl, and Argo CD. */
+const FORMER = ["kubectl-client-side-apply", APPLIER];
 
 /** The entries of those who applied an object before us and whose fields nobody would ever remove. */
 export function formerFields(object: KubeObject, more?: string): ManagedFields[] {
   const names = more ? [...FORMER, more] : FORMER;
-  return (object.metadata.managedFields ?? []).filter(
-    (f) =>
-      names.includes(f.manager ?? "") &&
-      !f.subresource &&
-      (f.operation === "Update" || (f.operation === "Apply" && f.manager !== FIELD_MANAGER)),
-  );
+  const isFormer = ({ manager = "", operation }: ManagedFields) => {
+    if (operation === "Update") return names.includes(manager);
+    // An earlier version of this program applied under the name that it writes with.
+    return operation === "Apply" && manager !== APPLIER && (names.includes(manager) || manager === FIELD_MANAGER);
+  };
+  return (object.metadata.managedFields ?? []).filter((entry) => !entry.subresource && isFormer(entry));
 }
 
 /**
@@ -29,7 +29,7 @@ export async function takeOver(
   former: readonly ManagedFields[],
 ): Promise<Outcome<KubeObject | undefined>> {
   const all = object.metadata.managedFields ?? [];
-  const ours = all.find((f) => f.manager === FIELD_MANAGER && f.operation === "Apply" && !f.subresource);
+  const ours = all.find((f) => f.manager === APPLIER && f.operation === "Apply" && !f.subresource);
   if (!ours) return done(undefined);
   const fieldsV1 = former.reduce((set, f) => union(set, f.fieldsV1 ?? {}), ours.fieldsV1 ?? {});
   const managedFields = all.filter((f) => !former.includes(f)).map((f) => (f === ours ? { ...ours, fieldsV1 } : f));

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Failure } from "../../base/outcome.ts";
+import { done, type Failure, type Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { aggregateHealth, type Health, type HealthStatus } from "../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
@@ -11,15 +11,16 @@ import { comparing, covered, dryRun } from "./compare.ts";
 import { asksConfirmation } from "./confirm.ts";
 import type { Memory } from "./deps.ts";
 import type { Destination } from "./destination.ts";
-import { ruleProblems } from "./ignore.ts";
+import { ignoring, ruleProblems } from "./ignore.ts";
+import { hasLeftovers } from "./last-applied.ts";
 import { isLeftOut, readOneByOne } from "./left-out.ts";
 import type { Target } from "./normalise.ts";
-import { csv, hookOf } from "./order.ts";
-import { belongs } from "./projects.ts";
+import { csv, hookOf, waveOf } from "./order.ts";
+import { belongs, unmanaged } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { imagesOf, summaryOf } from "./summary.ts";
 import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
-import { appLabel, isStray } from "./tracking.ts";
+import { appLabel, isStray, markOf } from "./tracking.ts";
 import { leniently } from "./undeclared.ts";
 
 export interface Observed {
@@ -62,11 +63,28 @@ export async function watchKinds(
       if (seen.kind !== "done" && (await isLeftOut(destination, resource, seen))) {
         leftOut.add(id);
         seen = await readOneByOne(destination, app, resource, targets);
-      }
+      } else if (seen.kind === "done") seen = await adopt(destination, app, resource, targets);
       if (seen.kind !== "done") failures.set(id, seen);
     }),
   );
   return failures;
+}
+
+/** Takes over the application's objects of a kind that another engine applied; known at once, before the watch shows their new label. */
+async function adopt(destination: Destination, app: Application, resource: Resource, targets: readonly Target[]): Promise<Outcome<void>> {
+  const { tracking } = destination.settings;
+  const instance = instanceOf(app, destination.own);
+  const definitions = targets.filter(({ object }) => object.kind === "CustomResourceDefinition").map(({ key }) => key);
+  const taken = await destination.adoption.take({
+    owner: markOf(instance, tracking),
+    label: appLabel(instance),
+    resource,
+    definitions: new Set(definitions),
+    permits: (object) => !destination.refuse?.(object, resource) && !unmanaged(destination, object, resource),
+  });
+  if (taken.kind !== "done") return taken;
+  for (const object of taken.value) destination.live.put(object);
+  return done(undefined);
 }
 
 /** Compares what is wanted with what is there. No request for an object of which neither side changed. */
@@ -162,6 +180,11 @@ export async function observe(
     if (object.metadata.deletionTimestamp) continue;
     if (!ignored && pruneAllowed(object, options)) outOfSync.push(row);
   }
+  for (const hook of live.ofApp(label).values()) {
+    if (!hookOf(hook) || !belongs(app, destination)(hook)) continue;
+    for (const image of imagesOf(hook)) images.add(image);
+    resources.push({ ...rowOf(hook, waveOf(hook)), hook: true, requiresPruning: true });
+  }
   resources.sort(byName);
   // As the last sync has left them: what somebody else does to the namespace is his.
   const { managedNamespaceMetadata: managed } = app.spec.syncPolicy ?? {};
@@ -205,6 +228,11 @@ async function isSame(
   const known = verdicts.get(target, current);
   if (known !== undefined) return known;
   let same = covered(target.object, current);
+  // The engine before us may have applied what Git has no longer; server-side apply takes only what its own manager has.
+  if (hasLeftovers(current, target.object, ignoring(app, settings.rules, target.object))) {
+    verdicts.set(target, current, false);
+    return false;
+  }
   if (!same) {
     const options = app.spec.syncPolicy?.syncOptions ?? [];
     const tried = await leniently(target, options, () => dryRun(client, target, current, comparing(app, settings, target.object)));

@@ -103,7 +103,7 @@ function supersedable(app: Application, wanted: Wanted): boolean {
   const state = app.status?.operationState;
   if (state?.phase !== "Running" || !byItself(state) || app.operation) return false;
   if (!isDeepStrictEqual(deployedSources(state.syncResult), sourcesOf(app))) return false;
-  if (state.syncResult?.resources?.some((result) => result.hookPhase === "Running")) return false;
+  if (state.syncResult?.resources?.some(({ hookType, hookPhase }) => hookType && hookPhase === "Running")) return false;
   return !isDeepStrictEqual(revisionsOf(state.syncResult), wanted.revisions);
 }
 
@@ -169,6 +169,18 @@ export async function targetsOf(deps: Deps, app: Application, state: OperationSt
   if (rendered.kind !== "done") return rendered;
   Object.assign(state.syncResult!, revisionFields(app, rendered.value.revisions));
   return done((await toTargets(app, destination, rendered.value.objects!)).targets);
+}
+
+/**
+ * An operation that has ended, as Argo CD leaves it: with the sources and options that it went by. Not before its end, as a further attempt goes
+ * by those of the application.
+ */
+export function withInputs(app: Application, state: OperationState): OperationState {
+  if (isOpen(state) || !state.operation.sync) return state;
+  const { source, sources } = state.syncResult ?? {};
+  const syncOptions = state.operation.sync.syncOptions ?? app.spec.syncPolicy?.syncOptions;
+  const inputs = { ...(sources?.length ? { sources } : { source }), ...(syncOptions?.length ? { syncOptions } : {}) };
+  return { ...state, operation: { ...state.operation, sync: { ...state.operation.sync, ...inputs } } };
 }
 
 export const revisionFields = (app: Application, revisions: string[]) => (hasSeveral(app) ? { revisions } : { revision: revisions[0] });

@@ -15,7 +15,7 @@ import { demandsOf } from "./integrity.ts";
 import { hardWaitMs, waitMs } from "./intervals.ts";
 import type { Target } from "./normalise.ts";
 import { isBlind, type Observed, observe, watchKinds } from "./observe.ts";
-import { byItself, history, operationToRun, retry, retryAt, targetsOf, withoutTargets } from "./operation.ts";
+import { byItself, history, operationToRun, retry, retryAt, targetsOf, withInputs, withoutTargets } from "./operation.ts";
 import { findOrphans } from "./orphans.ts";
 import { firstReason, isOpen } from "./policy.ts";
 import { NAMESPACE_REFUSED, place, projectOf } from "./projects.ts";
@@ -156,7 +156,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     const again = retry(state, deps.now());
     if (again) next = { afterMs: again.afterMs };
     if (again) state = again.state;
-    report.set({ operationState: state, history: history(app, state, report.status.history) });
+    report.set({ operationState: withInputs(app, state), history: history(app, state, report.status.history) });
     if (state.phase === "Failed" || state.phase === "Error" || again) {
       report.condition("SyncError", firstReason(state) ?? "SyncFailed", state.message ?? "the sync failed");
     }
@@ -175,7 +175,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     health: healthWithTime(app, seen.health, now),
     resources: seen.resources,
     ...(hasSeveral(app) ? { sourceTypes } : { sourceType: sourceTypes[0] }),
-    summary: seen.summary,
+    summary: Object.keys(seen.summary).length ? seen.summary : undefined,
     controllerNamespace: deps.namespace,
   });
   const written = await report.end({ refreshed: freshness !== "cached" });

@@ -1,5 +1,5 @@
 import { gvkOf } from "../../kube/object.ts";
-import type { ResourceResult } from "./application.ts";
+import type { OperationPhase, ResourceResult } from "./application.ts";
 import { imagesOf, within } from "./summary.ts";
 import type { Task } from "./tasks.ts";
 
@@ -10,6 +10,9 @@ const MAX_IMAGES = 8_192;
 export type Told = Pick<ResourceResult, "status" | "message" | "reason" | "hookPhase">;
 
 export const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;
+
+/** As Argo CD says it of what is no hook: an object that was applied is on its way until its wave is over. */
+const PHASES: Record<string, OperationPhase> = { Synced: "Running", SyncFailed: "Failed", Pruned: "Succeeded", PruneSkipped: "Succeeded" };
 
 export function resultOf({ object, hook, phase }: Task, told: Told): ResourceResult {
   const { group, version, kind } = gvkOf(object);
@@ -22,19 +25,20 @@ export function resultOf({ object, hook, phase }: Task, told: Told): ResourceRes
     namespace,
     name,
     ...told,
+    ...(told.status && !hook ? { hookPhase: PHASES[told.status] } : {}),
     ...(hook ? { hookType: phase } : {}),
     syncPhase: phase,
     ...(images.length ? { images } : {}),
   };
 }
 
-/** Of a namespace that is no object of the application. */
-export const namespaceFailed = (name: string): ResourceResult => ({
+/** Of the destination's namespace, which is no object of the application. */
+export const namespaceResult = (name: string, told: Told): ResourceResult => ({
   group: "",
   version: "v1",
   kind: "Namespace",
   namespace: "",
   name,
-  status: "SyncFailed",
+  ...told,
   syncPhase: "PreSync",
 });

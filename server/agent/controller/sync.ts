@@ -3,7 +3,7 @@ import { KUBE } from "../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "./application.ts";
-import { applyTarget, ENDING, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
+import { applyTarget, type Change, ENDING, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
 import type { Verdicts } from "./compare.ts";
 import { confirmed } from "./confirm.ts";
 import type { Destination } from "./destination.ts";
@@ -16,7 +16,7 @@ import { KIND_UNSEEN } from "./policy.ts";
 import { preflight } from "./preflight.ts";
 import { belongs } from "./projects.ts";
 import { rehearse } from "./rehearse.ts";
-import { namespaceFailed, resultId, resultOf, type Told } from "./results.ts";
+import { namespaceResult, resultId, resultOf, type Told } from "./results.ts";
 import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
 import { appLabel, holderOf } from "./tracking.ts";
 import { leftOut, missingKind, shortName } from "./words.ts";
@@ -60,6 +60,7 @@ export async function advance(input: SyncInput): Promise<OperationState> {
   if (creates && namespace && !input.targets.some((t) => t.key === `/Namespace//${namespace}`)) {
     const made = await ensureNamespace(destination, app);
     if (made.kind !== "done") return run.noNamespace(namespace, made);
+    run.namespace(namespace, made.value);
   }
 
   const main = groupTasks(run.tasks.filter((task) => task.phase !== "SyncFail"));
@@ -74,10 +75,9 @@ export async function advance(input: SyncInput): Promise<OperationState> {
     if (waiting) return run.running(waiting);
   }
   await run.cleanHooks(true);
-  return run.finish(
-    "Succeeded",
-    run.left() ?? (run.tasks.length ? "successfully synced (all tasks run)" : "successfully synced (no more tasks)"),
-  );
+  // In Argo CD's words: a hook that comes last is looked at once more, and then nothing is left to do.
+  const more = main.at(-1)?.some(({ hook }) => hook) ?? true;
+  return run.finish("Succeeded", run.left() ?? `successfully synced (${more ? "no more tasks" : "all tasks run"})`);
 }
 
 class Run {
@@ -225,6 +225,7 @@ class Run {
         else if (health?.status === "Degraded")
           Object.assign(result, { status: "SyncFailed", reason: "Degraded", message: health.message ?? "the resource is degraded" });
         else if (health && health.status !== "Healthy") open.push(task);
+        else result.hookPhase = "Succeeded";
       }
     }
     const [first] = open;
@@ -290,8 +291,16 @@ class Run {
   }
 
   noNamespace(name: string, { reason, message }: Failure): OperationState {
-    this.#results.set("PreSync|Namespace", { ...namespaceFailed(name), reason, message });
+    const told = { status: "SyncFailed", hookPhase: "Failed", reason, message } as const;
+    this.#results.set("PreSync|Namespace", namespaceResult(name, told));
     return this.finish("Failed", `namespace ${name} cannot be made: ${message}`);
+  }
+
+  /** Tells of the namespace once: in the step that made or changed it. */
+  namespace(name: string, change: Change): void {
+    if (change === "unchanged") return;
+    const row = namespaceResult(name, { status: "Synced", hookPhase: "Succeeded", message: `namespace/${name} ${change}` });
+    if (!this.#results.has(resultId(row))) this.#results.set(resultId(row), row);
   }
 
   running(message: string): OperationState {
@@ -342,7 +351,8 @@ class Run {
     const { target, phase } = task;
     const live = this.#live(task);
     const before = live && inTheWay(live, state, phase, target!.hook!.deletePolicies);
-    if (before === "itself") return this.#record(task, { hookPhase: "Running", message: `${shortName(task.object)} created` });
+    if (before === "itself")
+      return this.#record(task, { status: "Synced", hookPhase: "Running", message: `${shortName(task.object)} created` });
     if (before === "unwritten") return soon?.();
     if (live && before === "old") {
       await release(destination, live, this.#label);
@@ -353,7 +363,7 @@ class Run {
     const options = this.#options.filter((option) => option.startsWith("Validate="));
     const sent = await applyTarget(destination, made, app, verdicts, options);
     const message = sent.kind === "done" ? `${shortName(task.object)} ${sent.value}${leftOut(made)}` : sent.message;
-    if (sent.kind === "done") this.#record(task, { hookPhase: "Running", message });
+    if (sent.kind === "done") this.#record(task, { status: "Synced", hookPhase: "Running", message });
     else this.#record(task, { status: "SyncFailed", hookPhase: "Failed", reason: sent.reason, message });
   }
 

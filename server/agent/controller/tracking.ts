@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { FIELD_MANAGER } from "../../kube/client.ts";
+import { APPLIER, FIELD_MANAGER } from "../../kube/client.ts";
 import { gvkOf, type KubeObject } from "../../kube/object.ts";
 import { META } from "./application.ts";
 
@@ -33,9 +33,11 @@ export function trackingId(app: string, object: KubeObject, destinationNamespace
 export function mark(object: KubeObject, app: string, namespace: string, { method, labelKey, installation }: Tracking): void {
   const { [META.trackingId]: _, [META.installationId]: __, ...annotations } = object.metadata.annotations ?? {};
   const labels = { ...object.metadata.labels };
-  if (method !== "annotation") labels[labelKey] = cut(app);
-  if (method !== "label") annotations[META.trackingId] = trackingId(app, object, namespace);
-  if (method !== "label" && installation) annotations[META.installationId] = installation;
+  // A definition outlives the application that brought it, and so bears no mark, as in Argo CD.
+  const marked = object.kind !== "CustomResourceDefinition";
+  if (marked && method !== "annotation") labels[labelKey] = cut(app);
+  if (marked && method !== "label") annotations[META.trackingId] = trackingId(app, object, namespace);
+  if (marked && method !== "label" && installation) annotations[META.installationId] = installation;
   object.metadata.annotations = Object.keys(annotations).length ? annotations : undefined;
   object.metadata.labels = { ...labels, [META.app]: appLabel(app) };
 }
@@ -59,7 +61,9 @@ export function ownerOf(object: KubeObject, { method, labelKey, installation }: 
 
 /** The cluster makes Endpoints with all labels of their Service, and no owner: those that we have not written say nothing with them. */
 const copiesLabels = ({ apiVersion, kind, metadata }: KubeObject): boolean =>
-  kind === "Endpoints" && apiVersion === "v1" && !metadata.managedFields?.some(({ manager }) => manager === FIELD_MANAGER);
+  kind === "Endpoints" &&
+  apiVersion === "v1" &&
+  !metadata.managedFields?.some(({ manager }) => manager === FIELD_MANAGER || manager === APPLIER);
 
 /** The application that the annotation names; undefined when it is about another object. */
 function namedBy(object: KubeObject): string | undefined {

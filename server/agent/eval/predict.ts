@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { FIELD_MANAGER } from "../../kube/client.ts";
+import { APPLIER, FIELD_MANAGER } from "../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../kube/object.ts";
 
 type Json = Record<string, unknown>;
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 // Who applied for the ecosystem's engine, and for ours.
-const OURS = new Set([FIELD_MANAGER, "argocd-controller"]);
+const OURS = new Set([FIELD_MANAGER, APPLIER]);
 // What tells two items of a list apart where no field set says it.
 const KEYS = ["name", "key", "containerPort", "port", "mountPath", "ip", "topologyKey", "type"];
 

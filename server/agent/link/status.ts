@@ -29,7 +29,7 @@ export function toStatus(app: KubeObject): Status {
     resources: list(status.resources).map(toResource),
     images: texts(status.summary?.images),
     externalUrls: texts(status.summary?.externalURLs),
-    sourceType: text(status.sourceType) ?? texts(status.sourceTypes)?.[0],
+    sourceType: text(status.sourceType) ?? texts(status.sourceTypes)?.find(Boolean),
     history: list(status.history).map(toHistory),
     reconciledAt: time(status.reconciledAt),
   }) as Status;

@@ -35,6 +35,7 @@ import {
   type RevisionRequest,
   type Source,
   type SourceAccess,
+  type SourceType,
 } from "./types.ts";
 import { gitAccess, identityOf, redactUrl } from "./url.ts";
 import { chartVersions } from "./versions.ts";
@@ -216,8 +217,13 @@ export class RepoService implements RepoDoor {
 
     // What of them matters to this application?
     const plans: Plan[] = [];
+    // One for each source, as Argo CD has them: a source that others only refer to has none.
+    const sourceTypes: (SourceType | "")[] = [];
     for (const [i, one] of fetched.entries()) {
-      if (!yields(one.source)) continue;
+      if (!yields(one.source)) {
+        sourceTypes.push("");
+        continue;
+      }
       const planned = await plan(request, one, refs, {
         registered: request.charts ?? [],
         fetchChart: (repo, name, version) => this.#charts.find(repo, name, version, freshness("part", repo.url, name, version)),
@@ -228,11 +234,11 @@ export class RepoService implements RepoDoor {
       });
       if (planned.kind !== "done") return planned;
       plans.push(planned.value);
+      sourceTypes.push(planned.value.sourceType);
     }
     const revisions = fetched.map(({ revision }) => revision);
-    const sourceTypes = plans.map(({ sourceType }) => sourceType);
     const key = plans.length === 1 ? plans[0]!.key : digest(plans.map((one) => one.key));
-    return done({ rendered: { revision: revisions[0]!, revisions, key, sourceType: sourceTypes[0]!, sourceTypes }, plans });
+    return done({ rendered: { revision: revisions[0]!, revisions, key, sourceType: plans[0]!.sourceType, sourceTypes }, plans });
   }
 
   async #fetch(asked: SourceAccess, freshness: Freshness, since?: number): Promise<Outcome<Fetched>> {

@@ -240,7 +240,8 @@ export interface Rendered {
   key: string;
   /** Of the first source that gives objects. */
   sourceType: SourceType;
-  sourceTypes: SourceType[];
+  /** One for each source; empty for one that others only refer to. */
+  sourceTypes: (SourceType | "")[];
   /** Shared with a cache: to be copied before a change. Absent when the caller's `known` is this key. */
   objects?: KubeObject[];
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Path } from "../../../base/jq.ts";
-import { FIELD_MANAGER } from "../../../kube/client.ts";
+import { APPLIER, FIELD_MANAGER } from "../../../kube/client.ts";
 import type { FieldSet, ManagedFields } from "../../../kube/object.ts";
 
 /** One field that differs, and who wrote what is live. */
@@ -52,7 +52,7 @@ export function managerOf(managed: readonly ManagedFields[], live: unknown, path
   const owners = managed
     .filter(({ subresource, fieldsV1 }) => !subresource && fieldsV1 && owns(fieldsV1, live, path))
     .sort((a, b) => String(b.time ?? "").localeCompare(String(a.time ?? "")));
-  const other = owners.find(({ manager }) => manager !== FIELD_MANAGER);
+  const other = owners.find(({ manager }) => manager !== FIELD_MANAGER && manager !== APPLIER);
   return (other ?? owners[0])?.manager;
 }
 

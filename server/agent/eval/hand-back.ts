@@ -1,0 +1,138 @@
+import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import { KubeClient } from "../../kube/client.ts";
+import type { KubeConfig } from "../../kube/config.ts";
+import { KUBE } from "../../kube/errors.ts";
+import { describe, type KubeObject } from "../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../kube/path.ts";
+import { INDEXER } from "../controller/adopt.ts";
+import { type Application, META } from "../controller/application.ts";
+import { appliedOf } from "../controller/applied.ts";
+import { type Destination, Destinations } from "../controller/destination.ts";
+import { PHASE, STARTED } from "../controller/hooks.ts";
+import { LAST_APPLIED, lastAppliedOf } from "../controller/last-applied.ts";
+import { inParallel } from "../controller/parallel.ts";
+import { appLabel } from "../controller/tracking.ts";
+import { instanceOf } from "../project/instance.ts";
+
+export { loadConfig } from "../../kube/config.ts";
+
+/** What is done to one object, so that Argo CD can go on with it. */
+export interface HandedBack {
+  application: string;
+  object: string;
+  changes: string[];
+}
+
+export interface HandBack {
+  config: KubeConfig;
+  /** Of the Applications. */
+  namespace: string;
+  /** Only these; empty for all. */
+  applications: readonly string[];
+  /** Tells what would be done and writes nothing. */
+  dryRun: boolean;
+}
+
+/**
+ * Leaves the objects of applications as Argo CD would have: `last-applied-configuration` on what it applies on the client's side, so that it
+ * removes fields that leave Git; our label and the marks of hooks taken off. No spec changes.
+ */
+export async function handBack({ config, namespace, applications, dryRun }: HandBack): Promise<Outcome<HandedBack[]>> {
+  const home = new KubeClient(config);
+  const abort = new AbortController();
+  const destinations = new Destinations({ home, own: namespace, namespaces: [], changed: () => {}, signal: abort.signal });
+  try {
+    const running = dryRun ? undefined : await controllerOf(home, namespace);
+    if (running) return running;
+    const clusters = await home.list(RESOURCES.secret, { namespace, labelSelector: "argocd.argoproj.io/secret-type=cluster" });
+    if (clusters.kind !== "done") return clusters;
+    destinations.replace(clusters.value.items);
+    const listed = await home.list(RESOURCES.application, { namespace });
+    if (listed.kind !== "done") return listed;
+    const wanted = listed.value.items.filter(({ metadata }) => applications.length === 0 || applications.includes(metadata.name));
+    const missing = applications.find((name) => !wanted.some(({ metadata }) => metadata.name === name));
+    if (missing) return stop("NotFound", `there is no Application ${missing} in namespace ${namespace}`);
+    const all: HandedBack[] = [];
+    for (const app of wanted as Application[]) {
+      const destination = await destinations.find(app);
+      if (destination.kind !== "done") return { ...destination, message: `Application ${app.metadata.name}: ${destination.message}` };
+      const handed = await handBackOne(destination.value, app, dryRun);
+      if (handed.kind !== "done") return handed;
+      all.push(...handed.value);
+    }
+    return done(all);
+  } finally {
+    abort.abort();
+    await destinations.close();
+    await home.close();
+  }
+}
+
+/** Two engines at once would write in turns. */
+async function controllerOf(client: KubeClient, namespace: string): Promise<Failure | undefined> {
+  const leases = await client.list(RESOURCES.lease, { namespace });
+  if (leases.kind !== "done") return leases;
+  const held = leases.value.items.find(({ metadata, spec }) => {
+    const until = Date.parse(spec?.renewTime ?? "") + Number(spec?.leaseDurationSeconds ?? 0) * 1_000;
+    return metadata.name.startsWith("outpost-controller") && spec?.holderIdentity && until > Date.now();
+  });
+  if (!held) return undefined;
+  return stop(
+    "ControllerRunning",
+    `the controller ${held.spec.holderIdentity} is running in namespace ${namespace}; stop it first, for example with \`kubectl -n ${namespace} scale deployment outpost-controller --replicas 0\``,
+  );
+}
+
+async function handBackOne(destination: Destination, app: Application, dryRun: boolean): Promise<Outcome<HandedBack[]>> {
+  const { client, own } = destination;
+  const application = instanceOf(app, own);
+  const handed: HandedBack[] = [];
+  let failure: Failure | undefined;
+  for (const resource of await kindsOf(client, app)) {
+    const listed = await client.list(resource, { labelSelector: `${META.app}=${appLabel(application)}` });
+    if (listed.kind !== "done") {
+      if (listed.reason === KUBE.notFound) continue;
+      return listed;
+    }
+    await inParallel(listed.value.items, async (object) => {
+      const { patch, changes } = handedBack(object, app);
+      const { namespace, name } = object.metadata;
+      const written = dryRun ? done(object) : await client.mergePatch(resource, namespace, name, patch, { manager: INDEXER });
+      if (written.kind === "done") handed.push({ application, object: describe(object), changes });
+      else if (written.reason !== KUBE.notFound) failure ??= written;
+    });
+  }
+  return failure ?? done(handed);
+}
+
+/** Every kind of which the application has or had an object. */
+async function kindsOf(client: KubeClient, { status }: Application): Promise<Resource[]> {
+  const found = new Map<string, Resource>();
+  for (const { group = "", version, kind } of [...(status?.resources ?? []), ...(status?.operationState?.syncResult?.resources ?? [])]) {
+    if (found.has(`${group}/${kind}`)) continue;
+    const resource = await client.discovery.find(group, version, kind);
+    if (resource.kind === "done") found.set(`${group}/${kind}`, resource.value);
+  }
+  return [...found.values()];
+}
+
+function handedBack(object: KubeObject, app: Application): { patch: object; changes: string[] } {
+  const changes = [`label ${META.app} removed`];
+  const annotations: Record<string, string | null> = {};
+  for (const key of [STARTED, PHASE]) if (object.metadata.annotations?.[key] !== undefined) annotations[key] = null;
+  if (Object.keys(annotations).length) changes.push("marks of hooks removed");
+  const applied = isServerSide(object, app) ? undefined : appliedOf(object);
+  if (applied && object.metadata.annotations?.[LAST_APPLIED] === undefined) {
+    annotations[LAST_APPLIED] = lastAppliedOf(applied);
+    changes.push(`annotation ${LAST_APPLIED} written`);
+  }
+  // The uid keeps a newer object of the same name as it is.
+  return { patch: { metadata: { uid: object.metadata.uid, labels: { [META.app]: null }, annotations } }, changes };
+}
+
+/** Whether Argo CD applies the object on the server's side, where managed fields say what was applied. */
+function isServerSide({ metadata }: KubeObject, { spec }: Application): boolean {
+  const own = metadata.annotations?.[META.syncOptions]?.split(",").map((option) => option.trim()) ?? [];
+  const options = [...own, ...(spec.syncPolicy?.syncOptions ?? [])];
+  return (options.find((option) => option.startsWith("ServerSideApply=")) ?? "").endsWith("=true");
+}
