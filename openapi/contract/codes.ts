@@ -23,6 +23,7 @@ export const codes = {
   invalid_field: {"status":422,"title":"A field's value is not allowed"},
   immutable_field: {"status":422,"title":"The field cannot change"},
   reference_not_found: {"status":422,"title":"The object referred to does not exist in this scope"},
+  argo_project_not_allowed: {"status":422,"title":"This scope may not use the app project"},
   credentials_key_mismatch: {"status":422,"title":"The credentials were sealed to another key"},
   credentials_audience_mismatch: {"status":422,"title":"The credentials were sealed for other addresses or settings"},
   credentials_required: {"status":422,"title":"The credentials must be given again"},

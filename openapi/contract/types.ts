@@ -1761,7 +1761,7 @@ export interface components {
             /** @description Agent that keeps this application equal to Git. */
             agent: components["schemas"]["Reference"];
             /**
-             * @description AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there.
+             * @description AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. In a scope below the agent's it must be the `status.name` of an app project that this scope may use; `default` is refused unless an app project `default` serves the scope.
              * @default default
              */
             argoProject?: string;
@@ -2400,6 +2400,10 @@ export interface components {
             agent: components["schemas"]["Reference"];
             /** @description What the project is for. */
             description?: string;
+            /** @description Scopes below the agent's whose applications may use the project: `org`, which includes its projects, or `org/project`. Leave it out to allow the project's own scope and all scopes below it. With a list, only the project's own scope and the listed scopes may use it; an empty list keeps it to its own scope. */
+            allowedScopes?: string[];
+            /** @description For a project in a scope below its agent's: the project of a scope above that limits it. Its applications may do only what both permit, and write as the service account that the upper one names. Leave it out if exactly one project of the agent's own scope may be used from here. */
+            within?: components["schemas"]["Reference"];
             /** @description Globs of repository addresses; `!` in front denies. */
             sourceRepos?: string[];
             /** @description Namespaces whose Application objects may use the project. */
@@ -2491,7 +2495,7 @@ export interface components {
             }[];
             /** @description Only clusters that belong to the project. */
             permitOnlyProjectScopedClusters?: boolean;
-            /** @description The account that writes for the project's applications; the first that matches counts. */
+            /** @description The service account that writes for the project's applications; the first match counts. Only for projects in the agent's own scope: the accounts of a project in a scope below come from the project that limits it. */
             destinationServiceAccounts?: {
                 /** @description Glob of the API server's address. */
                 server: string;
@@ -4096,6 +4100,10 @@ export interface components {
                 };
                 /** @description Name of the AppProject in the agent's namespace. */
                 appProject?: string;
+                /** @description Name there of the AppProject that limits this one. */
+                within?: string;
+                /** @description Names there of the applications in `waitsFor`; left out where each is its id with the ending of this object's own name. */
+                waitsFor?: string[];
                 /** @description Address for each source, in order; null where the source has its own `repoUrl`. */
                 repositories?: (string | null)[];
             };

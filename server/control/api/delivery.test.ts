@@ -141,16 +141,18 @@ describe("delivery", () => {
   test("names of two scopes never collide at one agent, and a scope's key names it", async () => {
     await put("/v1/organizations/dorg", {});
     const w = await agent("d8");
+    await put("/v1/appprojects/all", { agent: "d8" });
     for (const query of ["", "?org=dorg"])
       await put(`/v1/applications/same${query}`, {
         agent: query ? "account.d8" : "d8",
+        ...(query ? { appProject: "account.all" } : {}),
         destination: {},
         source: { repoUrl: "https://h/x", path: "." },
       });
-    const { objects } = await w.exchange();
+    const objects = (await w.exchange()).objects.slice(1);
     expect(objects.map((o) => o.key)).toEqual(["-/-/same", "dorg/-/same"]);
     expect(objects[0]!.name).toBe("same");
-    expect(objects[1]!.name).toMatch(/^same-[0-9a-f]{6}$/);
+    expect(objects[1]!.name).toMatch(/^same-[0-9a-f]{12}$/);
   });
 
   test("a poll that waits is woken by a change", async () => {

@@ -129,7 +129,7 @@ describe("an app project", () => {
     const { objects } = await w.exchange();
     expect(objects.map((o) => o.collection)).toEqual(["appprojects", "repositorycredentials", "clusters", "repositories", "applications"]);
     const [project, ...others] = objects;
-    expect(project!.name).toMatch(/^team-[0-9a-f]{6}$/);
+    expect(project!.name).toMatch(/^team-[0-9a-f]{12}$/);
     for (const other of others) expect(other.resolved!.appProject).toBe(project!.name);
     expect(others.at(-1)!.resolved).toMatchObject({
       cluster: { server: "https://k8s.example" },

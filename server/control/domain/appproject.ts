@@ -3,8 +3,21 @@ import { parseGoDuration } from "../../base/go-duration.ts";
 import { isTimeZone } from "../../base/zone.ts";
 import type { Schemas } from "./nouns.ts";
 import type { Fault } from "./problem.ts";
+import { contains, type Scope } from "./scope.ts";
 
 type Spec = Schemas["AppProjectSpec"];
+
+/**
+ * Whether applications of a scope may use a project. Without a list a project serves its own scope and all scopes below; with one, its own
+ * scope and those that are listed, each with what is below it.
+ */
+export function serves(project: Scope & { spec: { allowedScopes?: string[] } }, user: Scope): boolean {
+  if (project.account !== user.account) return false;
+  const { allowedScopes } = project.spec;
+  if (allowedScopes === undefined) return contains(project, user);
+  if (project.org === user.org && project.project === user.project) return true;
+  return user.org !== "" && allowedScopes.some((one) => one === user.org || one === `${user.org}/${user.project}`);
+}
 
 /** What is wrong with a project. What it would silently not do is a fault too: it is there to be relied on. */
 export function projectFaults(spec: Spec): Fault[] {

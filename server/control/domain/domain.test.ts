@@ -36,7 +36,7 @@ test("names of scopes", () => {
   expect([keyOf(account, "x"), keyOf(org, "x"), keyOf(project, "x")]).toEqual(["-/-/x", "o/-/x", "o/p/x"]);
   expect(upwards(project)).toEqual([project, org, account]);
   expect(workerName(org, org, "x")).toBe("x");
-  expect(workerName(account, org, "x")).toMatch(/^x-[0-9a-f]{6}$/);
+  expect(workerName(account, org, "x")).toMatch(/^x-[0-9a-f]{12}$/);
   expect(workerName(account, org, "x")).not.toBe(workerName(account, project, "x"));
 });
 

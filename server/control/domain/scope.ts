@@ -25,10 +25,17 @@ export function keyOf(scope: Pick<Scope, "org" | "project">, id: string): string
   return `${scope.org || "-"}/${scope.project || "-"}/${id}`;
 }
 
-/** What an object is called in its agent's namespace. Objects of the agent's own scope keep their id; others get a tail, so that two scopes never claim one name. */
+/**
+ * What a new object is called in its agent's namespace. Objects of the agent's own scope keep their id; others get a tail of 48 bits, so that
+ * no scope can be chosen whose names equal those of another. A delivery keeps the name that it was given first: read it there for an object that exists.
+ */
 export function workerName(agent: Scope, object: Scope, id: string): string {
-  if (agent.org === object.org && agent.project === object.project) return id;
-  return `${id}-${digest(`${object.account}/${object.org || "-"}/${object.project || "-"}`).slice(0, 6)}`;
+  if (isSame(agent, object)) return id;
+  return `${id}-${digest(`${object.account}/${object.org || "-"}/${object.project || "-"}`).slice(0, 12)}`;
+}
+
+export function isSame(a: Scope, b: Scope): boolean {
+  return a.account === b.account && a.org === b.org && a.project === b.project;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { DeliveredCollection } from "../domain/nouns.ts";
 import type { Standing } from "../domain/observe.ts";
 import type { Scope } from "../domain/scope.ts";
+import { type Stored, toStored } from "./objects.ts";
 import type { Row, Sql, Tx } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
@@ -98,6 +99,30 @@ export async function deliverTombstone(w: Writer, uid: string, cascade: string |
 export async function tryFindDelivery(sql: Sql, account: string, uid: string): Promise<Delivery | undefined> {
   const rows = await sql.query("select * from deliveries where account = $1 and uid = $2", [account, uid]);
   return rows[0] && toDelivery(rows[0]);
+}
+
+/** The app projects that an agent holds, or will, under some names. */
+export async function projectsAt(
+  sql: Sql,
+  account: string,
+  agentUid: string,
+  names: readonly string[],
+): Promise<{ name: string; object: Stored }[]> {
+  const rows = await sql.query(
+    `select o.*, d.name worker_name from deliveries d join objects o on o.account = d.account and o.uid = d.uid
+     where d.account = $1 and d.agent_uid = $2 and d.collection = 'appprojects' and d.op = 'put' and d.name = any($3::text[])`,
+    [account, agentUid, names],
+  );
+  return rows.map((row) => ({ name: row.worker_name, object: toStored(row) }));
+}
+
+/** What applications of a scope are called at an agent; those that it was never given are left out. */
+export async function namesOfApplications(sql: Sql, agentUid: string, scope: Scope, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await sql.query(
+    `select id, name from deliveries where account = $1 and agent_uid = $2 and collection = 'applications' and org = $3 and project = $4 and id = any($5::text[])`,
+    [scope.account, agentUid, scope.org, scope.project, ids],
+  );
+  return new Map(rows.map((row) => [row.id, row.name]));
 }
 
 /** A delivery with its object and what its references stand for, as the agent is told it. */

@@ -8,6 +8,7 @@ import { deliverSpec, deliverToUsersOf } from "../../store/deliveries.ts";
 import { insertObject, type Stored, updateObject } from "../../store/objects.ts";
 import { setReferences } from "../../store/references.ts";
 import type { Writer } from "../../store/writer.ts";
+import { checkProjects } from "./projects.ts";
 import { checkSameAgent, checkSameProject, resolveAll, type Target } from "./references.ts";
 import { checkKept, type Envelope, mayHaveCredentials, sealFor } from "./seal.ts";
 
@@ -34,6 +35,7 @@ export async function save(
   const targets = await resolveAll(w, noun, scope, spec);
   checkSameAgent(targets);
   checkSameProject(targets);
+  await checkProjects(w, { collection, scope, spec, targets });
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
   const sealed =
     agent && mayHaveCredentials(collection)

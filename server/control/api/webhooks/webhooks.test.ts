@@ -18,8 +18,14 @@ beforeAll(async () => {
   await put("/v1/projects/p?org=o", {});
   here = await agent("here");
   there = await agent("there", "?org=o");
+  await put("/v1/appprojects/team?org=o", { agent: "there" });
   const app = (id: string, query: string, agentRef: string, source: object) =>
-    put(`/v1/applications/${id}${query}`, { agent: agentRef, destination: {}, source });
+    put(`/v1/applications/${id}${query}`, {
+      agent: agentRef,
+      destination: {},
+      source,
+      ...(query.includes("project=") ? { appProject: "org.team" } : {}),
+    });
   await app("by-https", "", "here", { repoUrl: "https://git.example/team/shop", path: "a" });
   await app("below", "?org=o&project=p", "org.there", { repoUrl: "git@git.example:team/shop.git", path: "b" });
   await put("/v1/repositories/code", { agent: "here", url: "https://git.example/team/registered.git" });

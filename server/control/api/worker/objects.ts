@@ -1,7 +1,7 @@
 import type { Schemas } from "../../domain/nouns.ts";
-import { keyOf, type Scope, workerName } from "../../domain/scope.ts";
+import { keyOf, workerName } from "../../domain/scope.ts";
 import { sourcesOf } from "../../domain/spec.ts";
-import { type Due, takeDue } from "../../store/deliveries.ts";
+import { type Due, namesOfApplications, takeDue } from "../../store/deliveries.ts";
 import { type Stored, toStored } from "../../store/objects.ts";
 import type { SessionRow } from "../../store/sessions.ts";
 import type { Tx } from "../../store/sql.ts";
@@ -47,19 +47,39 @@ async function toWorkerObject(tx: Tx, session: SessionRow, d: Due): Promise<Work
 }
 
 /** What the references of an object stand for, read when it is sent: the newest address counts. Nothing when it has none that matter there. */
-async function resolve(tx: Tx, agent: Scope, d: Due): Promise<WorkerObject["resolved"]> {
+async function resolve(tx: Tx, agent: SessionRow, d: Due): Promise<WorkerObject["resolved"]> {
   const rows = await tx.query(
-    "select r.pointer, o.* from object_references r join objects o on o.account = r.account and o.uid = r.to_uid where r.account = $1 and r.from_uid = $2 and r.pointer <> '/spec/agent'",
-    [d.account, d.uid],
+    `select r.pointer, d.name worker_name, o.* from object_references r join objects o on o.account = r.account and o.uid = r.to_uid
+     left join deliveries d on d.account = o.account and d.uid = o.uid and d.agent_uid = $3
+     where r.account = $1 and r.from_uid = $2 and r.pointer <> '/spec/agent'`,
+    [d.account, d.uid, agent.objectUid],
   );
   const at = new Map<string, Stored>(rows.map((r) => [r.pointer, toStored(r)]));
-  const project = at.get("/spec/appProject");
-  const within = project && { appProject: workerName(agent, project, project.id) };
-  if (d.collection !== "applications") return within;
-  const cluster = at.get("/spec/destination/cluster");
+  // What was delivered under an older name keeps it.
+  const names = new Map<string, string | null>(rows.map((r) => [r.pointer, r.worker_name]));
+  const nameOf = (pointer: string) => {
+    const object = at.get(pointer);
+    return object && (names.get(pointer) ?? workerName(agent, object, object.id));
+  };
+  const [project, within] = [nameOf("/spec/appProject"), nameOf("/spec/within")];
+  const projects = project || within ? { ...(project ? { appProject: project } : {}), ...(within ? { within } : {}) } : undefined;
+  if (d.collection !== "applications") return projects;
+  const [name, server] = [nameOf("/spec/destination/cluster"), at.get("/spec/destination/cluster")?.spec.server];
+  const waitsFor = await neighbours(tx, agent, d);
   return {
-    ...within,
-    ...(cluster ? { cluster: { name: workerName(agent, cluster, cluster.id), server: cluster.spec.server } } : {}),
+    ...projects,
+    ...(name ? { cluster: { name, server } } : {}),
+    ...(waitsFor ? { waitsFor } : {}),
     repositories: sourcesOf(d.spec).map(([, pointer]) => (at.get(`${pointer}/repository`)?.spec.url as string | undefined) ?? null),
   };
+}
+
+/** The names of the applications that this one waits for; nothing where they end as its own does, which an agent of any version takes for granted. */
+async function neighbours(tx: Tx, agent: SessionRow, d: Due): Promise<string[] | undefined> {
+  const ids: string[] = d.spec.waitsFor ?? [];
+  if (ids.length === 0) return undefined;
+  const known = await namesOfApplications(tx, agent.objectUid, d, ids);
+  const tail = d.name.slice(d.id.length);
+  const names = ids.map((id) => known.get(id) ?? workerName(agent, d, id));
+  return names.some((name, i) => name !== ids[i]! + tail) ? names : undefined;
 }
