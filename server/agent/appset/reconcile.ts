@@ -3,6 +3,7 @@ import { done, type Failure } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
+import { sharesWith, sharingOf, tenantOf } from "../project/tenant.ts";
 import { isOwned, type LiveApplication, META } from "./application.ts";
 import { clashOf, ignoreProblem, newApplication, updated } from "./desired.ts";
 import { generate } from "./generate.ts";
@@ -101,9 +102,10 @@ async function keep(
 ): Promise<{ problems: Problem[]; changed: Set<string> }> {
   const problems: Problem[] = [];
   const changed = new Set<string>();
+  const refusedProject = projectJudge(deps, set);
   for (const one of all) {
     const { name } = one.metadata;
-    const wrong = validateApplication(one, deps.namespace);
+    const wrong = validateApplication(one, deps.namespace) ?? (await refusedProject(one));
     if (wrong) {
       problems.push({ reason: APPSET.validation, message: wrong });
       continue;
@@ -133,6 +135,23 @@ async function keep(
     }
   }
   return { problems, changed };
+}
+
+/** Why an application of a tenant's set may not be under the project that its parameters named; asked once for each project. */
+function projectJudge(deps: SetDeps, set: ApplicationSet): (one: Generated) => Promise<string | undefined> {
+  const tenant = tenantOf(set);
+  const known = new Map<string, Promise<boolean>>();
+  const mayUse = async (project: string) => {
+    const found = await deps.home.get(RESOURCES.appProject, deps.namespace, project);
+    return found.kind === "done" && sharesWith(sharingOf(found.value), tenant!);
+  };
+  return async ({ metadata, spec }) => {
+    if (tenant === undefined) return undefined;
+    const project = typeof spec.project === "string" && spec.project ? spec.project : "default";
+    if (!known.has(project)) known.set(project, mayUse(project));
+    if (await known.get(project)) return undefined;
+    return `application ${metadata.name} names AppProject ${project}, which scope ${tenant.replace(/\/-$/, "")} may not use`;
+  };
 }
 
 async function change(deps: SetDeps, set: ApplicationSet, wanted: Generated, live: LiveApplication) {

@@ -1,4 +1,6 @@
-import { type Demand, demandFor } from "../project/integrity.ts";
+import type { Outcome } from "../../base/outcome.ts";
+import { type Demand, demandForAll } from "../project/integrity.ts";
+import { chainOf, type Project } from "../project/project.ts";
 import type { Integrity, Source } from "../repo/types.ts";
 import { type Application, deployedSources, revisionsOf, sourcesOf } from "./application.ts";
 import type { Deps } from "./deps.ts";
@@ -9,7 +11,7 @@ type Known = Pick<Deps, "projects" | "repositories">;
 /** What an application's project demands of the commits of one of its sources; undefined when any will do. */
 export function integrityOf({ projects }: Known, app: Application, source: Source, index: number): Integrity | undefined {
   const name = projectOf(app);
-  const demand = demandOf(projects, name, source);
+  const demand = demandOf(projects.of(app), source);
   if (!demand) return undefined;
   const last = app.status?.history?.at(-1);
   // What was synced of another repository says nothing of this one.
@@ -19,19 +21,18 @@ export function integrityOf({ projects }: Known, app: Application, source: Sourc
 
 /** What is demanded of a repository from whose files a set makes applications of the project; a set for many projects is under none. */
 export function lookIntegrity({ projects }: Pick<Known, "projects">, repoURL: string, project: string | undefined): Integrity | undefined {
-  const demand = project === undefined ? undefined : demandOf(projects, project, { repoURL });
+  const demand = project === undefined ? undefined : demandOf(projects.find(project), { repoURL });
   return demand && { project: project!, ...demand };
 }
 
 /** Another text for each policy and set of keys that an application is under; undefined where it is under none. */
 export function demandsOf({ projects, repositories }: Known, app: Application): unknown {
-  const demands = sourcesOf(app).map((source) => demandOf(projects, projectOf(app), source));
+  const demands = sourcesOf(app).map((source) => demandOf(projects.of(app), source));
   return demands.some(Boolean) ? [demands, repositories.keyringDigest] : undefined;
 }
 
 /** Charts and artifacts have no commits. A project that cannot be read lets nothing through before this is asked. */
-function demandOf(projects: Known["projects"], name: string, { repoURL, chart }: Source): Demand | undefined {
-  const project = projects.find(name);
+function demandOf(project: Outcome<Project>, { repoURL, chart }: Source): Demand | undefined {
   if (project.kind !== "done" || chart || repoURL.startsWith("oci://")) return undefined;
-  return demandFor(project.value, repoURL);
+  return demandForAll(chainOf(project.value), repoURL);
 }

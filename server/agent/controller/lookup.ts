@@ -5,7 +5,7 @@ import type { Rendered, RenderRequest } from "../repo/types.ts";
 import { type Application, META } from "./application.ts";
 import type { Deps } from "./deps.ts";
 import type { Destination } from "./destination.ts";
-import { actingAs, projectOf } from "./projects.ts";
+import { actingAs } from "./projects.ts";
 import { type Eyes, openReader } from "./reader.ts";
 
 export const LOOKUP = { invalid: "HelmLookupInvalid", refused: "HelmLookupNotPermitted", unavailable: "HelmLookupUnavailable" } as const;
@@ -43,7 +43,7 @@ export function accountOf(deps: Pick<Deps, "projects">, app: Application, { serv
   if (!namespace) return stop(LOOKUP.invalid, `${META.helmLookup} needs namespace:name, because the destination has no namespace`);
   if (namespace !== own) {
     // Who may deploy to a namespace can run a Pod as any of its accounts already; nobody else may read as one.
-    const project = deps.projects.find(projectOf(app));
+    const project = deps.projects.of(app);
     if (project.kind !== "done") return project;
     const refused = refusesApplication(project.value, [], { server, name, namespace }, project.value.name);
     if (refused)

@@ -9,6 +9,7 @@ import { instanceOf } from "../project/instance.ts";
 import { listsNamespace } from "../project/namespaces.ts";
 import {
   accountFor,
+  chainOf,
   DEFAULT_PROJECT,
   type Held,
   type Project,
@@ -16,6 +17,7 @@ import {
   refusesApplication,
   refusesObject,
 } from "../project/project.ts";
+import { serves, sharesWith, sharingOf, tenantOf } from "../project/tenant.ts";
 import { type Application, sourcesOf } from "./application.ts";
 import type { Destination, Destinations } from "./destination.ts";
 import type { GlobalProject } from "./settings.ts";
@@ -63,8 +65,57 @@ export class Projects {
     return stop("ProjectNotFound", `Application referencing project ${name} which does not exist`);
   }
 
+  /** The project of an application, with what limits it; a tenant's application may use only one that serves the tenant. */
+  of(app: Application): Outcome<Project> {
+    const name = projectOf(app);
+    const found = this.find(name);
+    if (found.kind !== "done") return found;
+    const tenant = tenantUnder(app, found.value);
+    if (tenant === undefined) return found;
+    if (!found.value.sharing || !sharesWith(found.value.sharing, tenant)) return notAllowed(name, tenant);
+    return this.#limited(found.value, tenant);
+  }
+
+  /** A tenant's own project permits no more than one of the agent's own scope, which the tenant could use as well. */
+  #limited(project: Project, tenant: string): Outcome<Project> {
+    const { owner, within } = project.sharing!;
+    if (owner === undefined) return done(project);
+    const found = within === undefined ? this.#onlyLimit(project.name, tenant) : this.#namedLimit(project, within, tenant);
+    if (found.kind !== "done") return found;
+    const limit = this.#limited(found.value, tenant);
+    if (limit.kind !== "done") return limit;
+    const known = limited.get(project) ?? new WeakMap<Project, Project>();
+    limited.set(project, known);
+    const whole = known.get(limit.value) ?? { ...project, limit: limit.value };
+    known.set(limit.value, whole);
+    return done(whole);
+  }
+
+  #namedLimit({ name, sharing }: Project, within: string, tenant: string): Outcome<Project> {
+    const found = this.find(within);
+    if (found.kind !== "done") return found;
+    const above = found.value.sharing;
+    const isAbove = above && above.owner !== sharing?.owner && serves(above.owner, sharing?.owner);
+    if (isAbove && sharesWith(above, tenant)) return found;
+    return stop(
+      PROJECT_REFUSED,
+      `AppProject ${name} is within AppProject ${within}, which scope ${scopeText(tenant)} may not use: add the scope to its allowedScopes, or name another one in within`,
+    );
+  }
+
+  /** Without a name, the one project of the agent's own scope that the tenant may use. */
+  #onlyLimit(name: string, tenant: string): Outcome<Project> {
+    const all = [...this.#known.values()].flatMap(({ project }) => (typeof project === "string" ? [] : [project]));
+    const found = all.filter(({ sharing }) => sharing && sharing.owner === undefined && sharesWith(sharing, tenant));
+    if (found.length === 1) return done(found[0]!);
+    const why = found.length
+      ? `scope ${scopeText(tenant)} may use ${found.length} projects of the agent's own scope: name the one that limits it in within`
+      : `no project of the agent's own scope says what scope ${scopeText(tenant)} may do: ask the administrator of the agent for one that serves this scope`;
+    return stop(PROJECT_REFUSED, `AppProject ${name} permits nothing yet, because ${why}`);
+  }
+
   #read(): Set<string> {
-    const own = new Map(this.#objects.map(({ metadata: { name }, spec }) => [name, readProject(name, spec)]));
+    const own = new Map(this.#objects.map((object) => [object.metadata.name, readShared(object)]));
     const labels = new Map(this.#objects.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
     if (!own.has(DEFAULT_PROJECT.name)) own.set(DEFAULT_PROJECT.name, DEFAULT_PROJECT);
     const before = this.#known;
@@ -75,7 +126,13 @@ export class Projects {
       // One that says the same stays the same object: what was found out for it still holds.
       this.#known.set(name, old?.text === text ? old : { text, project: whole });
     }
-    return new Set([...before.keys(), ...own.keys()].filter((name) => before.get(name) !== this.#known.get(name)));
+    const changed = [...before.keys(), ...own.keys()].filter((name) => before.get(name) !== this.#known.get(name));
+    // Any change may concern what limits the projects of tenants.
+    return new Set(changed.length ? [...changed, ...this.#ofTenants()] : []);
+  }
+
+  #ofTenants(): string[] {
+    return [...this.#known].flatMap(([name, { project }]) => (typeof project !== "string" && project.sharing?.owner ? [name] : []));
   }
 
   /** A project with all that it inherits; what a global project says must be known, because it may be a denial. */
@@ -91,6 +148,28 @@ export class Projects {
     }
     return whole;
   }
+}
+
+// By both, so that what was found out for a pair holds until one of them changes.
+const limited = new WeakMap<Project, WeakMap<Project, Project>>();
+
+export const PROJECT_REFUSED = "ProjectNotAllowed";
+
+function notAllowed(name: string, tenant: string) {
+  return stop(
+    PROJECT_REFUSED,
+    `scope ${scopeText(tenant)} may not use AppProject ${name}: name a project of this scope or of one above, or have its allowedScopes list this scope`,
+  );
+}
+
+const scopeText = (tenant: string): string => tenant.replace(/\/-$/, "");
+
+/** Whose power an application has: a project that belongs to a tenant gives no other, whoever made the application. */
+const tenantUnder = (app: Application, { sharing }: Project): string | undefined => tenantOf(app) ?? sharing?.owner;
+
+function readShared(object: KubeObject): Project | string {
+  const project = readProject(object.metadata.name, object.spec);
+  return typeof project === "string" ? project : { ...project, sharing: sharingOf(object) };
 }
 
 /** A project beside its text; one so deep that it has none must not keep the others from being read. */
@@ -114,7 +193,7 @@ interface Places {
 
 /** Where an application goes and under which restrictions; a refusal is the project's. */
 export async function place({ destinations, projects }: Places, app: Application): Promise<Outcome<Destination>> {
-  const project = projects.find(projectOf(app));
+  const project = projects.of(app);
   if (project.kind !== "done") return project;
   const outside = refusesPlace(project.value, app, destinations.own);
   if (outside) return outside;
@@ -126,36 +205,40 @@ export async function place({ destinations, projects }: Places, app: Application
   const dry = app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : [];
   const urls = [...dry, ...sourcesOf(app)].map(({ repoURL }) => repoURL);
   const refused = refusesApplication(project.value, urls, to, clusterProject);
-  return refused ? stop(refused.reason, refused.message) : bind(found.value, project.value, to.namespace);
+  if (refused) return stop(refused.reason, refused.message);
+  return bind(found.value, project.value, to.namespace, tenantUnder(app, project.value));
 }
 
 /** Where an application's objects are taken away: what it is made of need not be permitted any more. */
 export async function placeOfDeletion({ destinations, projects }: Places, app: Application): Promise<Outcome<Destination>> {
   const found = await destinations.find(app);
   if (found.kind !== "done") return found;
-  const project = projects.find(projectOf(app));
+  const project = projects.of(app);
   if (project.kind !== "done") return project;
-  return refusesPlace(project.value, app, destinations.own) ?? bind(found.value, project.value, app.spec.destination.namespace ?? "");
+  const { namespace = "" } = app.spec.destination;
+  return refusesPlace(project.value, app, destinations.own) ?? bind(found.value, project.value, namespace, tenantUnder(app, project.value));
 }
 
 export const NAMESPACE_REFUSED = "NamespaceNotPermitted";
 
 /** An application outside the agent's namespace may be under a project only if that says so, whoever was able to write it there. */
-function refusesPlace({ name: project, sourceNamespaces = [] }: Project, { metadata }: Application, own: string) {
+function refusesPlace(project: Project, { metadata }: Application, own: string) {
   const { name, namespace = own } = metadata;
-  if (namespace === own || listsNamespace(sourceNamespaces, namespace)) return undefined;
-  return stop(NAMESPACE_REFUSED, `application '${name}' in namespace '${namespace}' is not permitted to use project '${project}'`);
+  if (namespace === own) return undefined;
+  const refusing = chainOf(project).find(({ sourceNamespaces = [] }) => !listsNamespace(sourceNamespaces, namespace));
+  if (!refusing) return undefined;
+  return stop(NAMESPACE_REFUSED, `application '${name}' in namespace '${namespace}' is not permitted to use project '${refusing.name}'`);
 }
 
 // By destination and project, so that a change of either makes a new one, and looking again costs nothing.
 const bound = new WeakMap<Destination, WeakMap<Project, Map<string, Destination>>>();
 
 /** The destination as the project allows it: a guard for objects, and a client that acts as the project's account. */
-function bind(destination: Destination, project: Project, namespace: string): Outcome<Destination> {
-  if (project === DEFAULT_PROJECT) return done(destination);
-  const { server, name } = destination;
-  const account = destination.settings.impersonates ? accountFor(project, { server, name, namespace }) : { user: "" };
+function bind(destination: Destination, project: Project, namespace: string, tenant: string | undefined): Outcome<Destination> {
+  const { server, name, settings } = destination;
+  const account = accountFor(project, { server, name, namespace }, { impersonation: settings.impersonation, tenant });
   if ("problem" in account) return stop("ServiceAccountNotFound", account.problem);
+  if (project === DEFAULT_PROJECT && !account.user) return done(destination);
   const projects = bound.get(destination) ?? new WeakMap<Project, Map<string, Destination>>();
   bound.set(destination, projects);
   const accounts = projects.get(project) ?? new Map<string, Destination>();

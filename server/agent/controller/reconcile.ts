@@ -94,7 +94,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   for (const what of normalised.excluded ?? [])
     report.condition("ExcludedResourceWarning", "Excluded", `Resource ${what} is excluded in the settings`);
 
-  const project = deps.projects.find(projectOf(app));
+  const project = deps.projects.of(app);
   const watched = project.kind === "done" && project.value.orphanedResources ? project.value : undefined;
   const { everyMs } = deps.settings.intervals;
   if (!watched) memory.orphans = undefined;

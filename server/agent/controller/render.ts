@@ -2,7 +2,7 @@ import { type Outcome, stop } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { gvkOf } from "../../kube/object.ts";
 import { instanceOf } from "../project/instance.ts";
-import { permitsSource } from "../project/permits.ts";
+import { chainOf, type Project, refusesSource } from "../project/project.ts";
 import type { Freshness, Keyring, Rendered, RenderRequest, RepoAccess, Source } from "../repo/types.ts";
 import { type Application, META } from "./application.ts";
 import type { Deps } from "./deps.ts";
@@ -33,10 +33,10 @@ export async function render(
   freshness: Freshness,
   known: Known = {},
 ): Promise<Outcome<Rendered>> {
-  const project = deps.projects.find(projectOf(app));
+  const project = deps.projects.of(app);
   if (project.kind !== "done") return project;
-  const refused = sources.find(({ repoURL }) => !permitsSource(project.value, repoURL));
-  if (refused) return stop("SourceNotPermitted", `application repo ${refused.repoURL} is not permitted in project '${project.value.name}'`);
+  const [refused] = sources.flatMap(({ repoURL }) => refusesSource(project.value, repoURL) ?? []);
+  if (refused) return stop(refused.reason, refused.message);
   const request = await requestFor(deps, app, sources, destination, freshness, known);
   return looksUp(app) ? renderReading(deps, app, destination, request) : deps.repo.render(request);
 }
@@ -56,14 +56,14 @@ export async function requestFor(
     if (version.kind === "done") destination.version = version.value.gitVersion;
   }
   const project = projectOf(app);
-  const rules = deps.projects.find(project);
+  const rules = deps.projects.of(app);
   return {
     app: { name: instanceOf(app, deps.namespace), namespace: deps.namespace, project },
     namespace: app.spec.destination.namespace ?? "",
     sources: sources.map((source, i) => {
       const commit = revisions?.[i];
       const integrity = integrityOf(deps, app, source, i);
-      const found = within(access.find(source.repoURL, project), rules.kind === "done" ? (rules.value.sourceRepos ?? []) : []);
+      const found = within(access.find(source.repoURL, project), rules.kind === "done" ? lendingTo(rules.value) : []);
       return {
         source,
         repo: integrity ? withKeys(found, deps.repositories.keyring) : found,
@@ -72,7 +72,7 @@ export async function requestFor(
       };
     }),
     // A chart's dependencies are sources too.
-    charts: access.charts(project).filter(({ url }) => rules.kind === "done" && permitsSource(rules.value, url)),
+    charts: access.charts(project).filter(({ url }) => rules.kind === "done" && !refusesSource(rules.value, url)),
     freshness,
     sinceMs,
     kubeVersion: destination.version,
@@ -82,6 +82,9 @@ export async function requestFor(
     known: key,
   };
 }
+
+/** To which repositories a source's credentials may be shown too: as the outermost project says, which no tenant writes. */
+const lendingTo = (project: Project): string[] => chainOf(project).at(-1)!.sourceRepos ?? [];
 
 const generatePathsOf = (app: Application): string[] | undefined =>
   app.metadata.annotations?.[META.generatePaths]

@@ -54,8 +54,8 @@ test.each<[string, Record<string, string>, object[]]>([
 
 test("accounts of projects are in force unless that is switched off", () => {
   const key = "application.sync.impersonation.enabled";
-  expect(["", "true", "false"].map((given) => settings({ [key]: given }).impersonates)).toEqual([true, true, false]);
-  expect(settings({}).impersonates).toBe(true);
+  expect(["", "true", "false"].map((given) => settings({ [key]: given }).impersonation)).toEqual(["where named", "always", "off"]);
+  expect(settings({}).impersonation).toBe("where named");
 });
 
 test.each<[string, Record<string, string>, object, number]>([

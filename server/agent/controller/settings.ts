@@ -4,6 +4,7 @@ import { type Customizations, noCustomizations, readCustomizations } from "../..
 import { Judge } from "../../kube/health/judge.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { type LabelSelector, type Labels, labelTest } from "../../kube/selector.ts";
+import type { Impersonation } from "../project/project.ts";
 import { type IgnoreDifference, META } from "./application.ts";
 import { type CompareOptions, readCompareOptions, USUAL_OPTIONS } from "./compare-options.ts";
 import { type Intervals, readIntervals, USUAL } from "./intervals.ts";
@@ -33,6 +34,8 @@ const LABEL_KEY = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z
 const COMPARE = "resource.compareoptions";
 const IGNORE = "resource.customizations.ignoreDifferences.";
 
+const IMPERSONATION: Readonly<Record<string, Impersonation>> = { true: "always", false: "off" };
+
 /** A project whose lists hold for all projects with such labels too. */
 export interface GlobalProject {
   projectName: string;
@@ -50,8 +53,11 @@ export class Settings {
   /** What users have written for their kinds. */
   custom: Customizations = noCustomizations();
   problems: string[] = [];
-  /** Whether the accounts that projects name write; only an explicit no takes them out of force. */
-  impersonates = true;
+  /**
+   * Whether the accounts that projects name write. `true` refuses what no account is named for, as Argo CD does; `false` takes the accounts out of
+   * force. Without the setting they count where a project names any. None of this concerns tenants, who always need an account.
+   */
+  impersonation: Impersonation = "where named";
   globalProjects: GlobalProject[] = [];
   tracking: Tracking = BY_ANNOTATION;
   intervals: Intervals = USUAL;
@@ -80,7 +86,7 @@ export class Settings {
     this.revision = revision;
     this.problems = problems;
     this.#known.clear();
-    this.impersonates = data["application.sync.impersonation.enabled"] !== "false";
+    this.impersonation = IMPERSONATION[String(data["application.sync.impersonation.enabled"])] ?? "where named";
     this.#exclusions = this.#filters(data, "resource.exclusions");
     this.#inclusions = this.#filters(data, "resource.inclusions");
     this.globalProjects = this.#globals(data.globalProjects);

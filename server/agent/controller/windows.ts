@@ -1,8 +1,9 @@
 import { allowedFrom } from "../project/next.ts";
-import { judgeWindows } from "../project/window.ts";
+import { chainOf } from "../project/project.ts";
+import { judgeWindows, type SyncWindow } from "../project/window.ts";
 import type { Application, OperationState } from "./application.ts";
 import type { Destination } from "./destination.ts";
-import { type Projects, projectOf } from "./projects.ts";
+import type { Projects } from "./projects.ts";
 
 // Without a time to wait for: the project may change, and a change of it is seen at once.
 const LOOK_AGAIN_MS = 3_600_000;
@@ -23,9 +24,28 @@ export function heldBack(
   automated: boolean,
   running?: OperationState,
 ): HeldBack | undefined {
-  const project = projects.find(projectOf(app));
-  const windows = project.kind === "done" ? project.value.syncWindows : undefined;
-  if (!windows?.length) return undefined;
+  const project = projects.of(app);
+  if (project.kind !== "done") return undefined;
+  // Each project in the chain has its own windows: one that is open here opens none there.
+  const held = chainOf(project.value).flatMap(
+    ({ syncWindows }) => heldBackBy(syncWindows ?? [], { now, app, destination: { server, name } }, automated, running) ?? [],
+  );
+  return held.sort((a, b) => b.afterMs - a.afterMs)[0];
+}
+
+interface Moment {
+  now(): number;
+  app: Application;
+  destination: Pick<Destination, "server" | "name">;
+}
+
+function heldBackBy(
+  windows: readonly SyncWindow[],
+  { now, app, destination: { server, name } }: Moment,
+  automated: boolean,
+  running?: OperationState,
+): HeldBack | undefined {
+  if (!windows.length) return undefined;
   const windowed = { name: app.metadata.name, namespace: app.spec.destination.namespace ?? "", server, clusterName: name };
   const verdict = judgeWindows(windows, windowed, now(), running ? Date.parse(running.startedAt) : undefined);
   if (typeof verdict === "string") return { message: `Sync operation blocked by sync window: ${verdict}`, afterMs: LOOK_AGAIN_MS };

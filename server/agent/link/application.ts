@@ -10,6 +10,7 @@ import type { Context } from "./context.ts";
 import { fits } from "./fits.ts";
 import { type Content, deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
 import { partsOf } from "./names.ts";
+import { mayUseProject } from "./project.ts";
 import { toApplicationSpec } from "./spec.ts";
 
 // As Argo CD names them; the bare one means foreground.
@@ -26,6 +27,8 @@ export async function putApplication(ctx: Context, object: WorkerObject): Promis
   const given = fitting.value;
   const spec = toApplicationSpec(given, object.resolved);
   if (spec.kind !== "done") return spec;
+  const allowed = await mayUseProject(ctx, object, String(spec.value.project));
+  if (allowed.kind !== "done") return allowed;
   let busy = false;
   const build = (existing: KubeObject | undefined): Outcome<Content> => {
     const acted = act(object.action, existing, spec.value);
@@ -67,8 +70,9 @@ export async function removeApplication(ctx: Context, object: WorkerObject): Pro
   return deleteOwn(ctx, RESOURCES.application, own);
 }
 
-/** Other applications of the same scope, as they are called in this namespace: all names of a scope have the same tail. */
-function neighbours({ name, key }: WorkerObject, ids: string[] | undefined): string | undefined {
+/** Other applications of the same scope, as they are called in this namespace: with the same ending, unless the service says otherwise. */
+function neighbours({ name, key, resolved }: WorkerObject, ids: string[] | undefined): string | undefined {
+  if (resolved?.waitsFor) return resolved.waitsFor.join(",");
   const { id } = partsOf(key);
   const tail = name?.startsWith(id) ? name.slice(id.length) : "";
   return ids?.map((one) => one + tail).join(",") || undefined;

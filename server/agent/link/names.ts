@@ -1,9 +1,10 @@
 import type { KubeObject } from "../../kube/object.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import { TENANT } from "../project/tenant.ts";
+import { MANAGED, TENANT } from "../project/tenant.ts";
+
+export { MANAGED };
 
 /** Marks of the objects that the service delivered. */
-export const MANAGED = "outpost.dev/managed";
 export const MARK = {
   uid: "outpost.dev/uid",
   /** The delivery's number; the controller echoes it in `status.observedGeneration`. */

@@ -1,5 +1,6 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateApplicationSetSpec } from "../../../openapi/contract/validators.js";
+import { isTemplated, projectsOfSet } from "../../../openapi/set-projects.ts";
 import { done, later, type Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { RESOURCES } from "../../kube/path.ts";
@@ -10,6 +11,7 @@ import type { Context } from "./context.ts";
 import { fits } from "./fits.ts";
 import { deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
 import { nameOf } from "./names.ts";
+import { mayUseProject } from "./project.ts";
 import { defined } from "./spec.ts";
 
 type Spec = Schemas["ApplicationSetSpec"];
@@ -20,6 +22,12 @@ export async function putApplicationSet(ctx: Context, object: WorkerObject): Pro
   const given = fits<Spec>(validateApplicationSetSpec, object.spec);
   if (given.kind !== "done") return given;
   const spec = toSetSpec(given.value);
+  // What parameters decide is judged of each application that the set makes.
+  for (const { project } of projectsOfSet(given.value)) {
+    if (isTemplated(project)) continue;
+    const allowed = await mayUseProject(ctx, object, typeof project === "string" && project ? project : "default");
+    if (allowed.kind !== "done") return allowed;
+  }
   const written = await putManaged(ctx, APPLICATION_SET, object, () => done({ labels: given.value.labels ?? {}, fields: { spec } }));
   return written.kind === "done" ? done(undefined) : explainKind(written, "ApplicationSet");
 }

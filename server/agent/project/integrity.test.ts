@@ -1,4 +1,4 @@
-import { demandFor, type IntegritySpec } from "./integrity.ts";
+import { demandFor, demandForAll, type IntegritySpec } from "./integrity.ts";
 import { type Project, readProject } from "./project.ts";
 
 const [A, B] = ["A".repeat(16), "b".repeat(40)];
@@ -45,3 +45,16 @@ test.each([
 ])("another spelling does not get rid of a demand: %s", (url) =>
   expect(demandFor(git(policy(["https://github.com/team/*"], "head")), url)).toEqual({ mode: "head", keys: [A] }),
 );
+
+const [LONG, OTHER] = ["0123456789ABCDEF0123456789ABCDEF01234567", "FEDCBA9876543210FEDCBA9876543210FEDCBA98"] as const;
+test.each<[string, ("head" | "strict" | "none")[], string[][], object | undefined]>([
+  ["no demand", ["none", "none"], [[], []], undefined],
+  ["only the limit demands", ["none", "head"], [[], [LONG]], { mode: "head", keys: [LONG] }],
+  ["the stricter way counts", ["head", "strict"], [[LONG], [LONG]], { mode: "strict", keys: [LONG] }],
+  ["only keys of both count", ["head", "head"], [[LONG, OTHER], [OTHER]], { mode: "head", keys: [OTHER] }],
+  ["a short name of a key is the key", ["head", "head"], [[LONG.slice(-16)], [LONG]], { mode: "head", keys: [LONG] }],
+  ["without a key of both nothing fulfils it", ["head", "head"], [[LONG], [OTHER]], { mode: "head", keys: [] }],
+])("of a project and its limit: %s", (_, modes, keys, want) => {
+  const specs = modes.map((mode, i) => git(policy(["*"], mode, keys[i])));
+  expect(demandForAll(specs, APP)).toEqual(want);
+});

@@ -43,6 +43,22 @@ export function demandFor({ sourceIntegrity, signatureKeys }: IntegritySpec, rep
   return keys.length ? { mode: "head", keys } : undefined;
 }
 
+/** What several projects demand together: the stricter way, and only keys that each of them takes. */
+export function demandForAll(specs: readonly IntegritySpec[], repoUrl: string): Demand | undefined {
+  const demands = specs.flatMap((spec) => demandFor(spec, repoUrl) ?? []);
+  const [first, ...others] = demands;
+  if (!first || others.length === 0) return first;
+  const mode = demands.some((one) => one.mode === "strict") ? "strict" : "head";
+  const keys = others.reduce((kept, other) => kept.flatMap((key) => other.keys.flatMap((one) => sameKey(key, one) ?? [])), first.keys);
+  return { mode, keys: [...new Set(keys)] };
+}
+
+/** A key is named by its fingerprint, or by the end of it: of two names of one key, the longer. */
+function sameKey(a: string, b: string): string | undefined {
+  const [short, long] = [a.toUpperCase(), b.toUpperCase()].sort((x, y) => x.length - y.length) as [string, string];
+  return long.endsWith(short) ? long : undefined;
+}
+
 /**
  * Unlike elsewhere in a project, a deny alone means no repository: it takes away from what the others name. A demand is not got rid of by a user
  * or a port in the address.

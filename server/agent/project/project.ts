@@ -1,11 +1,19 @@
 import { matchGlob } from "../../base/glob.ts";
 import { type IntegritySpec, misreads } from "./integrity.ts";
 import { type Destination, type ProjectSpec, permitsDestination, permitsKind, permitsSource } from "./permits.ts";
+import type { Sharing } from "./tenant.ts";
 import type { SyncWindow } from "./window.ts";
 
 /** An AppProject, as far as it restricts. */
 export interface Project extends ProjectSpec, IntegritySpec {
   name: string;
+  /** Who may use it; none for `default` when no object of that name is stored. */
+  sharing?: Sharing;
+  /**
+   * The project that limits this one: what is permitted must be permitted by both. The account that writes is the one that the
+   * outermost project names, so that no tenant chooses it.
+   */
+  limit?: Project;
   /** Where its applications may be, besides the agent's own namespace. */
   sourceNamespaces?: string[];
   syncWindows?: SyncWindow[];
@@ -51,7 +59,8 @@ export function readProject(name: string, spec: unknown): Project | string {
   if (ignore !== undefined && ignore !== null && !(Array.isArray(ignore) && ignore.every(isTexts)))
     return "spec.orphanedResources.ignore must be a list of group, kind and name";
   // A list that is null is one that was not given.
-  return { ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) as ProjectSpec), name };
+  const { sharing: _, limit: __, ...fields } = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  return { ...(fields as ProjectSpec), name };
 }
 
 /** An object whose fields are texts, flags or lists of texts. */
@@ -77,15 +86,24 @@ export function refusesApplication(
   to: Destination,
   clusterProject: string,
 ): Refusal | undefined {
-  const url = repoUrls.find((one) => !permitsSource(project, one));
-  if (url !== undefined)
-    return { reason: "SourceNotPermitted", message: `application repo ${url} is not permitted in project '${project.name}'` };
-  if (permitsDestination(project, to) && permitsCluster(project, clusterProject)) return undefined;
+  const source = repoUrls.map((one) => refusesSource(project, one)).find((one) => one !== undefined);
+  if (source) return source;
+  if (permitsDestination(project, to) && permitsCluster(project, clusterProject))
+    return project.limit && refusesApplication(project.limit, repoUrls, to, clusterProject);
   return {
     reason: "DestinationNotPermitted",
     message: `application destination server '${to.server || to.name}' and namespace '${to.namespace}' do not match any of the allowed destinations in project '${project.name}'`,
   };
 }
+
+/** Why an application of the project may not come from a repository. */
+export function refusesSource(project: Project, repoUrl: string): Refusal | undefined {
+  if (permitsSource(project, repoUrl)) return project.limit && refusesSource(project.limit, repoUrl);
+  return { reason: "SourceNotPermitted", message: `application repo ${repoUrl} is not permitted in project '${project.name}'` };
+}
+
+/** A project and those that limit it, from the inside out. */
+export const chainOf = (project: Project): Project[] => (project.limit ? [project, ...chainOf(project.limit)] : [project]);
 
 const permitsCluster = (project: Project, clusterProject: string): boolean =>
   !project.permitOnlyProjectScopedClusters || clusterProject === project.name;
@@ -104,19 +122,31 @@ export function refusesObject(project: Project, to: Omit<Destination, "namespace
   if (!permitsKind(project, held)) return `resource ${group}:${kind} is not permitted in project ${project.name}`;
   if (namespaced && !permitsDestination(project, { ...to, namespace }))
     return `namespace ${namespace} is not permitted in project '${project.name}'`;
-  return undefined;
+  return project.limit && refusesObject(project.limit, to, held);
 }
 
+/** Whether the accounts of projects count: `where named` leaves projects that name none to the controller's own account. */
+export type Impersonation = "off" | "where named" | "always";
+
 /**
- * As whom objects are written: `system:serviceaccount:namespace:name`, or "" where the project names nobody. A text under `problem` is
- * why nothing may be written: a project that names accounts has none for this destination.
+ * As whom objects are written: `system:serviceaccount:namespace:name`, or "" for the controller itself. A text under `problem` is why nothing may
+ * be written. What belongs to a tenant is never written as the controller, whatever the setting says: its power would be the tenant's.
  */
-export function accountFor({ destinationServiceAccounts = [] }: Project, to: Destination): { user: string } | { problem: string } {
-  if (destinationServiceAccounts.length === 0) return { user: "" };
+export function accountFor(
+  project: Project,
+  to: Destination,
+  { impersonation, tenant }: { impersonation: Impersonation; tenant: string | undefined },
+): { user: string } | { problem: string } {
+  const { name, destinationServiceAccounts = [] } = chainOf(project).at(-1)!;
+  if (tenant === undefined && impersonation === "off") return { user: "" };
+  if (tenant === undefined && impersonation === "where named" && destinationServiceAccounts.length === 0) return { user: "" };
   const found = destinationServiceAccounts.find(
     ({ server = "", namespace = "" }) => matchGlob(server, to.server) && matchGlob(namespace, to.namespace),
   );
-  if (!found) return { problem: `no matching service account found for destination server ${to.server} and namespace ${to.namespace}` };
+  if (!found)
+    return {
+      problem: `no matching service account found for destination server ${to.server} and namespace ${to.namespace}: add one to destinationServiceAccounts of project '${name}'`,
+    };
   const account = (found.defaultServiceAccount ?? "").trim();
   if (!/^([a-z0-9]([-a-z0-9.]*[a-z0-9])?:)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(account))
     return { problem: `default service account '${account}' of destination server ${to.server} is no name of a service account` };

@@ -75,7 +75,7 @@ export async function withGlance<T>(
     };
     const placed = await place(deps, app);
     if (placed.kind !== "done") return placed;
-    const project = projects.find(projectOf(app));
+    const project = projects.of(app);
     return project.kind === "done" ? await work({ deps, app, destination: placed.value, project: project.value, reads }) : project;
   } finally {
     abort.abort();
