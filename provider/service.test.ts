@@ -42,8 +42,23 @@ resource "outpost_agent" "a" {
   tags = ["x", "a"]
 }
 resource "outpost_delegate" "d" { id = "builders" }
+resource "outpost_app_project" "team" {
+  id = "team"
+  org = outpost_organization.o.id
+  agent = outpost_agent.a.id
+  allowed_scopes = []
+  wait = false
+}
+resource "outpost_app_project" "shop" {
+  id = "shop"
+  org = outpost_organization.o.id
+  agent = outpost_agent.a.id
+  allowed_scopes = ["team/shop"]
+  wait = false
+}
 resource "outpost_application" "app" {
   id = "guestbook"
+  app_project = "org.\${outpost_app_project.shop.id}"
   org = outpost_organization.o.id
   project = outpost_project.p.id
   agent = "org.\${outpost_agent.a.id}"
@@ -94,6 +109,48 @@ test("against the service: what it refuses is shown at the attribute", () =>
     const text = await h.fails("apply", "-auto-approve");
     expect(text).toContain("There is no agent `nobody`");
     expect(text).toMatch(/on main.tf line \d+.*: agent = "nobody"/);
+  }));
+
+test("against the service: an app project that the scope may not use is refused at the attribute that names it", () =>
+  world(async (h) => {
+    const base = `
+resource "outpost_organization" "o" { id = "tenant" }
+resource "outpost_agent" "a" { id = "shared" }
+resource "outpost_app_project" "closed" {
+  id = "closed"
+  agent = outpost_agent.a.id
+  allowed_scopes = []
+  wait = false
+}
+`;
+    const app = (more: string) => `${base}
+resource "outpost_application" "app" {
+  id = "app"
+  org = outpost_organization.o.id
+  agent = "account.shared"
+  ${more}
+  wait = false
+  source = { repo_url = "https://a.b/c" }
+  destination = { namespace = "web" }
+  depends_on = [outpost_app_project.closed]
+}`;
+    await h.apply(base);
+    h.config(app('app_project = "account.closed"'));
+    expect(await h.fails("apply", "-auto-approve")).toMatch(/on main.tf line \d+.*: app_project = "account.closed"/);
+    h.config(app('argo_project = "closed"'));
+    expect(await h.fails("apply", "-auto-approve")).toMatch(/on main.tf line \d+.*: argo_project = "closed"/);
+    h.config(app(""));
+    expect(await h.fails("apply", "-auto-approve")).toContain("app project `default` may not be used from here");
+    h.config(`${base}
+resource "outpost_app_project" "own" {
+  id = "own"
+  org = outpost_organization.o.id
+  agent = "account.shared"
+  destination_service_accounts = [{ server = "*", default_service_account = "kube-system:admin" }]
+}`);
+    expect(await h.fails("plan")).toContain("Only a project in the agent's own scope names service accounts");
+    await h.apply(base);
+    await h.must("destroy", "-auto-approve");
   }));
 
 test("against the service: a change between plan and apply is not overwritten", () =>

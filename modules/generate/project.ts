@@ -44,6 +44,7 @@ in neither plan nor state.`,
       description: v.description,
       sourceRepos: [v.repositoryUrl],
       destinations: [{ name: v.cluster, namespace: `${v.id}-*` }],
+      within: v.within,
       clusterResourceWhitelist: Fn.concat([[{ kind: "Namespace", name: `${v.id}-*` }], v.clusterResources]),
       syncWindows: v.syncWindows as never,
     });
@@ -117,6 +118,10 @@ function variables(stack: ModuleStack) {
     org: maybe("org", "Organization of the scope; none means the account."),
     project: maybe("project", "Project of the scope; needs `org`."),
     description: maybe("description", "What the project is for."),
+    within: maybe(
+      "within",
+      "In a scope below the agent's: the app project of a scope above that limits this one, as `account.platform`. Needed if several may be used.",
+    ),
     clusterResources: stack.variable("cluster_resources", {
       type: "list(object({ group = optional(string), kind = string, name = optional(string) }))",
       default: [],

@@ -3,7 +3,7 @@ import type { Diagnostics } from "../schema/diagnostics.ts";
 import { attr, index, type Path, root } from "../value/path.ts";
 import { isMap, stringField, type Value, type ValueMap } from "../value/value.ts";
 import { judgeDelivered } from "../wait/delivered.ts";
-import { given } from "./checks.ts";
+import { given, isBelowAgent } from "./checks.ts";
 import { cronFault } from "./cron.ts";
 import { createResource } from "./crud.ts";
 
@@ -28,6 +28,12 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
     if (!["applications", "namespaces", "clusters"].some((name) => isSome(one.get(name))))
       diagnostics.error("A window for nothing", 'Say what it is for: `applications = ["*"]`, `namespaces` or `clusters`.', at);
   });
+  if (isBelowAgent(config) && isSome(config.get("destination_service_accounts")))
+    diagnostics.error(
+      "Accounts are named above",
+      "Only a project in the agent's own scope names service accounts. Leave them out: the applications of this project write as the account that the project above it names.",
+      attr(root, "destination_service_accounts"),
+    );
   each(config.get("destinations"), attr(root, "destinations"), (one, at) => {
     if (!given(one, "server") && !given(one, "name"))
       diagnostics.error("A destination without a cluster", 'Give `server` or `name`; `name = "in-cluster"` is the agent\'s own.', at);

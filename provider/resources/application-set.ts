@@ -4,7 +4,7 @@ import { type Json, parseJson } from "../value/json.ts";
 import { attr, index, type Path, root } from "../value/path.ts";
 import { Decimal, field, isMap, stringField, type ValueMap } from "../value/value.ts";
 import { judgeApplicationSet } from "../wait/application-set.ts";
-import { given, known } from "./checks.ts";
+import { given, isBelowAgent, known, warnWithoutProject } from "./checks.ts";
 import { createResource } from "./crud.ts";
 
 export const applicationSet = createResource(noun, { validate, judge: judgeApplicationSet });
@@ -26,6 +26,8 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const template = stringField(config, "template");
   const fault = template === undefined ? undefined : templateFault(objectOf(template), mayName(config));
   if (fault) diagnostics.error("Not a template", fault, attr(root, "template"));
+  if (template !== undefined && isBelowAgent(config) && !namesProject(objectOf(template)) && !mayBringTemplate(config))
+    warnWithoutProject("template", "Set `spec.project` to the `status.name` of one of this scope or of a scope above.", diagnostics);
   if (config.get("go_template") === false)
     for (const name of ["template_patch", "go_template_options"])
       if (known(config, name))
@@ -63,10 +65,15 @@ function childrenFault(kind: "matrix" | "merge", settings: JsonObject, depth: nu
   return undefined;
 }
 
+const namesProject = (template: JsonObject | undefined): boolean =>
+  template === undefined || (isObject(template.spec) && template.spec.project !== undefined && template.spec.project !== "");
+
 /** A patch, a generator's own template, or what is not known yet may bring the name. */
-function mayName(config: ValueMap): boolean {
+const mayName = (config: ValueMap): boolean => given(config, "template_patch") || mayBringTemplate(config);
+
+function mayBringTemplate(config: ValueMap): boolean {
   const generators = config.get("generators") ?? null;
-  if (given(config, "template_patch") || !Array.isArray(generators)) return true;
+  if (!Array.isArray(generators)) return true;
   return generators.some((text) => {
     const one = typeof text === "string" ? objectOf(text) : undefined;
     return !one || Object.values(one).some((settings) => isObject(settings) && settings.template !== undefined);

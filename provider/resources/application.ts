@@ -3,7 +3,7 @@ import type { Diagnostics } from "../schema/diagnostics.ts";
 import { attr, index, type Path, root } from "../value/path.ts";
 import { field, isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
 import { judgeApplication } from "../wait/application.ts";
-import { exclusive, known } from "./checks.ts";
+import { exclusive, given, isBelowAgent, known, warnWithoutProject } from "./checks.ts";
 import { createResource } from "./crud.ts";
 
 export const application = createResource(noun, { validate, judge: judgeApplication });
@@ -21,6 +21,8 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
     diagnostics,
     "Give `app_project` for a project of this service, or `argo_project` for one that is in the agent's namespace already.",
   );
+  if (isBelowAgent(config) && !given(config, "app_project") && !given(config, "argo_project"))
+    warnWithoutProject("app_project", "Set `app_project` to one of this scope or of a scope above.", diagnostics);
 }
 
 function validateSource(source: Value, path: Path, diagnostics: Diagnostics): void {

@@ -1,6 +1,6 @@
 import type { Diagnostics } from "../schema/diagnostics.ts";
-import { attr, type Path } from "../value/path.ts";
-import { field, Unknown, type Value, type ValueMap } from "../value/value.ts";
+import { attr, type Path, root } from "../value/path.ts";
+import { field, stringField, Unknown, type Value, type ValueMap } from "../value/value.ts";
 
 /** Given, and known already. */
 export const known = (value: Value, name: string): boolean => field(value, name) !== null && !(field(value, name) instanceof Unknown);
@@ -11,6 +11,21 @@ export const given = (value: Value, name: string): boolean => field(value, name)
 /** Refuses two attributes that exclude each other, at the second. */
 export function exclusive(value: ValueMap, [a, b]: readonly [string, string], path: Path, diagnostics: Diagnostics, why: string): void {
   if (known(value, a) && known(value, b)) diagnostics.error("Two that exclude each other", why, attr(path, b));
+}
+
+/** Whether an object lies in a scope below its agent's, as far as the configuration says: `account.prod` from an organisation, or `org.prod` from a project. */
+export function isBelowAgent(config: ValueMap): boolean {
+  const agent = stringField(config, "agent") ?? "";
+  return (agent.startsWith("account.") && given(config, "org")) || (agent.startsWith("org.") && given(config, "project"));
+}
+
+/** Says at plan time what the service refuses at apply, unless an app project `default` serves the scope. */
+export function warnWithoutProject(attribute: string, how: string, diagnostics: Diagnostics): void {
+  diagnostics.warning(
+    "No app project is named",
+    `The agent belongs to a scope above, where \`default\` is refused unless an app project of that name allows this scope. ${how}`,
+    attr(root, attribute),
+  );
 }
 
 /** Refuses a PEM text that is none. The text itself stays out of the message: it may be a key. */

@@ -167,7 +167,8 @@ test.each<[string, string, string]>([
     expect(app.status?.sync?.status).toBe("Unknown");
     expect(app.status?.operationState?.phase).not.toBe("Succeeded");
     expect((await w.object(CONFIG_MAP, "acme-web", "mine"))?.metadata.uid).toBe(before?.metadata.uid);
-    // A sync that somebody asks for changes nothing of it.
+    // A sync that is asked for changes nothing of it; once is enough, as it waits a while for the project.
+    if (name !== "no-project") return;
     value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, { operation: { sync: {} } }));
     const asked = await w.until(name, (a) => a.operation === undefined && ended(a), "ended");
     expect(asked.status?.operationState?.phase).not.toBe("Succeeded");
@@ -209,17 +210,10 @@ test("a tenant's set makes applications only under projects that serve the tenan
         destination: { name: "in-cluster", namespace: "acme-web" },
       },
     },
+    // A patch never changes the project.
     templatePatch: "spec: {project: internal}",
   };
-  const unpatched = await putApplicationSet(ctx, delivery("applicationsets", "acme/-", "patched", spec));
-  // A patch never changes the project, so that one without templates in it is no more than a mistake, and is said to be one.
-  expect(unpatched).toMatchObject({ reason: "ProjectNotAllowed" });
-  value(
-    await putApplicationSet(
-      ctx,
-      delivery("applicationsets", "acme/-", "many", { ...spec, templatePatch: "{{ if true }}\nspec: {project: internal}\n{{ end }}" }),
-    ),
-  );
+  value(await putApplicationSet(ctx, delivery("applicationsets", "acme/-", "many", spec)));
   const nothing = async () => ({ kind: "stop", reason: "None", message: "" }) as never;
   const sets = new SetController({
     home: w.client,
@@ -254,7 +248,8 @@ test("when a project closes, its tenants' applications stop, and nothing is dele
   await project("-/-", PLATFORM, closed);
   await w.until(name, (a) => condition(a, "ProjectNotAllowed") !== undefined, "stopped");
   await w.git.commit("map-0", { "a.yaml": configMap("map-1", {}) }, "another map");
-  await w.refresh(name);
+  const asked = { metadata: { annotations: { "argocd.argoproj.io/refresh": "hard" } }, operation: { sync: {} } };
+  value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, asked));
   value(await w.client.delete(RESOURCES.application, w.namespace, name, {}));
   await w.until(name, (a) => a.status?.conditions?.some(({ type }) => type === "DeletionError") === true, "not deleted");
   expect((await w.object(CONFIG_MAP, "acme-web", "map-0"))?.metadata.uid).toBe(before!.metadata.uid);

@@ -16,6 +16,7 @@ resource "outpost_app_project" "project" {
   }]
   source_repos = [var.repository_url]
   sync_windows = var.sync_windows
+  within       = var.within
 }
 
 # Without a version there are none: whether a password was given cannot decide, as it is ephemeral.

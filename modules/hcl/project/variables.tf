@@ -116,3 +116,9 @@ variable "username" {
   type        = string
   default     = null
 }
+
+variable "within" {
+  description = "In a scope below the agent's: the app project of a scope above that limits this one, as `account.platform`. Needed if several may be used."
+  type        = string
+  default     = null
+}

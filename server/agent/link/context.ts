@@ -8,6 +8,8 @@ export interface Context {
   namespace: string;
   /** Of the enrolment; objects of another account are not ours. */
   account: string;
+  /** The agent's own scope, `ORG/PROJECT` with `-` for none; unknown until it has enrolled. */
+  scope?: string;
   /** Private half of the key that credentials are sealed to. */
   sealSeed: Secret;
   log: Log;

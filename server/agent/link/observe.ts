@@ -9,6 +9,7 @@ import { APPLICATION_SET } from "../appset/reconcile.ts";
 import type { Context } from "./context.ts";
 import { type Found, foundIn, isReached, statusOf } from "./found.ts";
 import type { Inbox } from "./inbox.ts";
+import { markTenant } from "./leftovers.ts";
 import { type Collection, MANAGED } from "./names.ts";
 import { type MadeApplication, madeBy } from "./set-status.ts";
 
@@ -34,6 +35,8 @@ interface Watched {
 }
 // A set tells of all its applications at once: what many of them do in one moment is one report.
 const NEWS_MS = 250;
+/** What tenants get power by. */
+const MARKED = new Set([RESOURCES.application.kind, RESOURCES.appProject.kind, APPLICATION_SET.kind]);
 const mine = `${MANAGED}=true`;
 const WATCHED: readonly Watched[] = [
   // All of them: those that a set made are told of with it.
@@ -100,6 +103,7 @@ export class Observer {
         const present = new Set(items.map((item) => item.metadata.name));
         for (const name of this.#names(kind)) if (!present.has(name)) this.#lost(kind, name);
         for (const item of items) this.#seen(kind, item);
+        if (MARKED.has(kind)) for (const item of items) void markTenant(ctx, resource, item);
         listed();
       },
       change: (type, object) => (type === "DELETED" ? this.#lost(kind, object.metadata.name) : this.#seen(kind, object)),

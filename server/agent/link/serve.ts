@@ -98,7 +98,9 @@ export async function serve(options: ServeOptions): Promise<void> {
     log,
     signal,
     opened: ({ identity }) => {
-      ctx.account = identity.enrolment.account;
+      const { account, org, project } = identity.enrolment;
+      ctx.account = account;
+      ctx.scope = `${org || "-"}/${project || "-"}`;
       ctx.sealSeed = identity.keys.sealSeed;
       if (observer) return;
       const { reports } = link;

@@ -172,6 +172,26 @@ test("hidden and missing take the same time", async () => {
   expect(least).toBeLessThan(1);
 });
 
+// References that are texts: names of AppProjects in the agent's namespace. A hidden project is refused like one that is not there.
+const TEXTS: [string, string, (project: string) => object][] = [
+  ["applications", "/spec/argoProject", (argoProject) => ({ argoProject, destination: {}, source })],
+  [
+    "applicationsets",
+    "/spec/template/spec/project",
+    (project) => ({ ...SPECS.applicationsets!("x"), template: { metadata: { name: "x" }, spec: { project } } }),
+  ],
+];
+test.each(TEXTS)("a project that %s name as a text at %s reaches no other scope", async (collection, pointer, spec) => {
+  const put = (project: string) =>
+    s.ask("PUT", `/v1/${collection}/text?org=o1`, { key, body: { spec: { ...spec(project), agent: "account.hid-account" } } });
+  const names = ["hid-nowhere", "hid-beside", "hid-below"];
+  const missing = await put("hid-nowhere");
+  expect(missing).toMatchObject({ status: 422, body: { code: "argo_project_not_allowed", pointer } });
+  for (const name of names) expect([name, neutral(await put(name), names)]).toEqual([name, neutral(missing, names)]);
+  expect((await put("hid-account")).status).toBe(201);
+  expect((await s.ask("DELETE", `/v1/${collection}/text?org=o1`, { key })).status).toBe(204);
+});
+
 type Schema = { [member: string]: any };
 const schemas = document.components.schemas as unknown as Record<string, Schema>;
 
