@@ -13,6 +13,10 @@ resource "outpost_app_project" "team" {
   agent        = var.agent
   description  = "What the team ${local.team} may deploy"
   source_repos = [var.repository_url]
+
+  # Scopes below the agent's that may use it too, as `["acme", "acme/shop"]`.
+  allowed_scopes = []
+
   destinations = [{ name = "in-cluster", namespace = "${local.team}-*" }]
 
   cluster_resource_whitelist   = [{ kind = "Namespace", name = "${local.team}-*" }]

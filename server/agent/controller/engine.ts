@@ -12,7 +12,7 @@ import type { RepoDoor } from "../repo/types.ts";
 import { Controller } from "./controller.ts";
 import type { Log } from "./deps.ts";
 import { lookIntegrity } from "./integrity.ts";
-import { within } from "./render.ts";
+import { lendingTo, within } from "./render.ts";
 import { listed } from "./settings.ts";
 import { Shard } from "./shard.ts";
 
@@ -104,9 +104,9 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
   const { deps } = controller;
   const integrity = (url: string, project?: string) => lookIntegrity(deps, url, project);
   const access = (url: string, project?: string) => {
-    const rules = project === undefined ? undefined : deps.projects.find(project);
+    const rules = project === undefined ? undefined : deps.projects.under(project, undefined);
     const own = deps.repositories.find(url, project);
-    const found = rules ? within(own, rules.kind === "done" ? (rules.value.sourceRepos ?? []) : []) : own;
+    const found = rules ? within(own, rules.kind === "done" ? lendingTo(rules.value) : []) : own;
     return integrity(url, project) ? { ...found, keyring: deps.repositories.keyring } : found;
   };
   const sets = new SetController({

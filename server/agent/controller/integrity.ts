@@ -21,7 +21,7 @@ export function integrityOf({ projects }: Known, app: Application, source: Sourc
 
 /** What is demanded of a repository from whose files a set makes applications of the project; a set for many projects is under none. */
 export function lookIntegrity({ projects }: Pick<Known, "projects">, repoURL: string, project: string | undefined): Integrity | undefined {
-  const demand = project === undefined ? undefined : demandOf(projects.find(project), { repoURL });
+  const demand = project === undefined ? undefined : demandOf(projects.under(project, undefined), { repoURL });
   return demand && { project: project!, ...demand };
 }
 

@@ -57,7 +57,7 @@ export class Projects {
     else this.#failure = failure;
   }
 
-  find(name: string): Outcome<Project> {
+  #find(name: string): Outcome<Project> {
     if (this.#failure) return again(this.#failure.reason, `the AppProjects cannot be read: ${this.#failure.message}`);
     const known = this.#known.get(name)?.project;
     if (typeof known === "string") return stop("ProjectInvalid", `AppProject ${name} permits nothing, because it cannot be read: ${known}`);
@@ -67,10 +67,14 @@ export class Projects {
 
   /** The project of an application, with what limits it; a tenant's application may use only one that serves the tenant. */
   of(app: Application): Outcome<Project> {
-    const name = projectOf(app);
-    const found = this.find(name);
+    return this.under(projectOf(app), tenantOf(app));
+  }
+
+  /** A project for what a tenant asks; without a tenant, for the one that the project belongs to. */
+  under(name: string, asking: string | undefined): Outcome<Project> {
+    const found = this.#find(name);
     if (found.kind !== "done") return found;
-    const tenant = tenantUnder(app, found.value);
+    const tenant = asking ?? found.value.sharing?.owner;
     if (tenant === undefined) return found;
     if (!found.value.sharing || !sharesWith(found.value.sharing, tenant)) return notAllowed(name, tenant);
     return this.#limited(found.value, tenant);
@@ -92,7 +96,7 @@ export class Projects {
   }
 
   #namedLimit({ name, sharing }: Project, within: string, tenant: string): Outcome<Project> {
-    const found = this.find(within);
+    const found = this.#find(within);
     if (found.kind !== "done") return found;
     const above = found.value.sharing;
     const isAbove = above && above.owner !== sharing?.owner && serves(above.owner, sharing?.owner);

@@ -84,7 +84,7 @@ export async function requestFor(
 }
 
 /** To which repositories a source's credentials may be shown too: as the outermost project says, which no tenant writes. */
-const lendingTo = (project: Project): string[] => chainOf(project).at(-1)!.sourceRepos ?? [];
+export const lendingTo = (project: Project): string[] => chainOf(project).at(-1)!.sourceRepos ?? [];
 
 const generatePathsOf = (app: Application): string[] | undefined =>
   app.metadata.annotations?.[META.generatePaths]
