@@ -248,7 +248,12 @@ test("when a project closes, its tenants' applications stop, and nothing is dele
   await project("-/-", PLATFORM, closed);
   await w.until(name, (a) => condition(a, "ProjectNotAllowed") !== undefined, "stopped");
   await w.git.commit("map-0", { "a.yaml": configMap("map-1", {}) }, "another map");
-  const asked = { metadata: { annotations: { "argocd.argoproj.io/refresh": "hard" } }, operation: { sync: {} } };
+  // No controller-manager runs that would end a deletion in the foreground.
+  const metadata = {
+    annotations: { "argocd.argoproj.io/refresh": "hard" },
+    finalizers: ["resources-finalizer.argocd.argoproj.io/background"],
+  };
+  const asked = { metadata, operation: { sync: {} } };
   value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, asked));
   value(await w.client.delete(RESOURCES.application, w.namespace, name, {}));
   await w.until(name, (a) => a.status?.conditions?.some(({ type }) => type === "DeletionError") === true, "not deleted");
