@@ -1,4 +1,7 @@
-import type { KubeObject } from "../../kube/object.ts";
+/** Any object of Kubernetes, as far as it is marked. */
+interface Marked {
+  metadata: { annotations?: Record<string, string> | undefined; labels?: Record<string, string> | undefined };
+}
 
 /**
  * Annotation of every object that comes from a scope below its agent's: `ORG/PROJECT`, with `-` for no project. The link writes it.
@@ -7,7 +10,7 @@ import type { KubeObject } from "../../kube/object.ts";
 export const TENANT = "outpost.dev/tenant";
 
 /** The tenant an object belongs to; undefined for the agent's own scope. */
-export function tenantOf(object: { metadata: Pick<KubeObject["metadata"], "annotations"> }): string | undefined {
+export function tenantOf(object: Marked): string | undefined {
   return object.metadata.annotations?.[TENANT] || undefined;
 }
 
@@ -43,7 +46,7 @@ export interface Sharing {
   within?: string | undefined;
 }
 
-export function sharingOf({ metadata }: { metadata: Pick<KubeObject["metadata"], "annotations" | "labels"> }): Sharing {
+export function sharingOf({ metadata }: Marked): Sharing {
   const { [ALLOWED_SCOPES]: list, [WITHIN]: within } = metadata.annotations ?? {};
   return {
     owner: tenantOf({ metadata }),

@@ -85,6 +85,9 @@ describe.each(NOUNS)("%s", (collection, spec, change, fixed) => {
   test("a reference leads up and never down or aside", async () => {
     await put("/v1/agents/inorg?org=o1", {});
     await put("/v1/agents/above", {});
+    // A set below its agent's scope may name `default` where there is one for it.
+    await put("/v1/appprojects/default", { agent: "above" });
+    await put("/v1/appprojects/default?org=o1", { agent: "inorg" });
     expect(await put(path, { agent: "inorg", ...spec })).toMatchObject({
       status: 422,
       body: { code: "reference_not_found", pointer: "/spec/agent" },
