@@ -137,19 +137,18 @@ async function keep(
   return { problems, changed };
 }
 
-/** Why an application of a tenant's set may not be under the project that its parameters named; asked once for each project. */
+/** Why an application of a tenant's set may not be under the project that its parameters named; the projects are read once. */
 function projectJudge(deps: SetDeps, set: ApplicationSet): (one: Generated) => Promise<string | undefined> {
   const tenant = tenantOf(set);
-  const known = new Map<string, Promise<boolean>>();
-  const mayUse = async (project: string) => {
-    const found = await deps.home.get(RESOURCES.appProject, deps.namespace, project);
-    return found.kind === "done" && sharesWith(sharingOf(found.value), tenant!);
-  };
+  // A list, because the controller has no right to get one.
+  let listed: ReturnType<typeof deps.home.list> | undefined;
   return async ({ metadata, spec }) => {
     if (tenant === undefined) return undefined;
     const project = typeof spec.project === "string" && spec.project ? spec.project : "default";
-    if (!known.has(project)) known.set(project, mayUse(project));
-    if (await known.get(project)) return undefined;
+    listed ??= deps.home.list(RESOURCES.appProject, { namespace: deps.namespace });
+    const all = await listed;
+    if (all.kind !== "done") return `application ${metadata.name} waits, because the AppProjects cannot be read: ${all.message}`;
+    if (all.value.items.some((one) => one.metadata.name === project && sharesWith(sharingOf(one), tenant))) return undefined;
     return `application ${metadata.name} names AppProject ${project}, which scope ${tenant.replace(/\/-$/, "")} may not use`;
   };
 }
