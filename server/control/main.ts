@@ -14,6 +14,7 @@ import { startRunner } from "./runner.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import type { Database } from "./store/sql.ts";
 import { openStore } from "./store/store.ts";
+import { Strangers } from "./strangers/strangers.ts";
 import { startSweeper } from "./sweeper.ts";
 import { Bounds } from "./tasks/bounds.ts";
 import { Desks } from "./tasks/desk.ts";
@@ -53,17 +54,19 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
   try {
     const first = await firstStart(store, settings.data, settings.adminKey);
     const stopping = new AbortController();
+    const metrics = makeMetrics();
     const services: Services = {
       db: store,
       signer: await loadSigner(store, FIRST_ACCOUNT),
       log,
-      metrics: makeMetrics(),
+      metrics,
       publicUrl: settings.publicUrl,
       stopping: stopping.signal,
       version: VERSION,
       desks: new Desks(store, (err) => log.warn({ err }, "tasks could not be given out; the next look repeats it")),
       contacts: new Contacts(store, (err) => log.warn({ err }, "contacts of workers could not be written down")),
       bounds: new Bounds(settings.limits),
+      strangers: new Strangers(settings.strangers, () => metrics.strangers.inc({ why: "connection" })),
       webhooks: new Webhooks(store, log),
       limits: settings.limits,
     };

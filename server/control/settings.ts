@@ -2,6 +2,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { tryParseDuration } from "../base/duration.ts";
 import type { Limits } from "./domain/limits.ts";
+import { TrustedProxies } from "./strangers/address.ts";
+import type { StrangerSettings } from "./strangers/strangers.ts";
 
 /** The service's settings, all from the environment. */
 export interface Settings {
@@ -15,6 +17,7 @@ export interface Settings {
   logLevel: string;
   validateResponses: boolean;
   limits: Limits;
+  strangers: StrangerSettings;
 }
 
 /** A setting that cannot be used; its message says what to do. */
@@ -39,6 +42,10 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     logLevel,
     validateResponses: env.OUTPOST_VALIDATE_RESPONSES === "true",
     limits: readLimits(env),
+    strangers: {
+      trustedProxies: readProxies(env.OUTPOST_TRUSTED_PROXIES),
+      connections: readCount(env, "OUTPOST_ANONYMOUS_CONNECTIONS", 4_000),
+    },
   };
 }
 
@@ -53,6 +60,19 @@ export function readLimits(env: NodeJS.ProcessEnv): Limits {
     artifactBytes: readCount(env, "OUTPOST_ARTIFACT_MAX_MIB", 10_240) * 1024 * 1024,
     retentionSeconds: Math.floor(retentionMs / 1_000),
   };
+}
+
+function readProxies(text = ""): string[] {
+  const ranges = text
+    .split(",")
+    .map((range) => range.trim())
+    .filter(Boolean);
+  try {
+    new TrustedProxies(ranges);
+  } catch (error) {
+    throw new SettingsError(`OUTPOST_TRUSTED_PROXIES must be addresses or CIDR ranges, separated by commas: ${(error as Error).message}`);
+  }
+  return ranges;
 }
 
 function readCount(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {

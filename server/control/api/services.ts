@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Signer } from "../access/signer.ts";
 import type { Limits } from "../domain/limits.ts";
 import type { Database } from "../store/sql.ts";
+import type { Strangers } from "../strangers/strangers.ts";
 import type { Bounds } from "../tasks/bounds.ts";
 import type { Desks } from "../tasks/desk.ts";
 import type { Contacts } from "../tasks/presence.ts";
@@ -24,6 +25,8 @@ export interface Services {
   /** Who was heard of. */
   contacts: Contacts;
   bounds: Bounds;
+  /** What callers without a valid credential may use. */
+  strangers: Strangers;
   /** What was heard of Git hosts. */
   webhooks: Webhooks;
   /** How much is kept of tasks. */

@@ -50,7 +50,10 @@ export interface Call<Op extends OperationId> {
   /** The account and the `org` and `project` of the query. */
   scope: Scope;
   requestId: string;
+  /** The client's address. */
   address: string;
+  /** What counts as one client: its address, or the /64 network of an IPv6 address. */
+  network: string;
   /** `http://host:port` as the client addressed us. */
   origin: string;
   /** Aborted when the client is gone or the server stops. */
