@@ -2675,11 +2675,30 @@ export interface components {
             capacity?: number;
             /** @description Kinds of tasks it may run; none means all that it is able to. */
             kinds?: components["schemas"]["TaskKind"][];
+            requiresApproval?: components["schemas"]["DelegateApproval"];
             /**
              * @description Takes no new tasks; what runs goes on.
              * @default false
              */
             paused?: boolean;
+        };
+        /** @description The delegate takes only tasks of pipeline runs that were approved before the task's step began. Tasks of other origin (createTask, retryTask, a pipeline without the approval) wait and say why. */
+        DelegateApproval: {
+            /**
+             * @description Least role of the approvers in the scope of the run.
+             * @enum {string}
+             */
+            role: "editor" | "admin";
+            /**
+             * @description Different keys that must have approved.
+             * @default 1
+             */
+            minimum?: number;
+            /**
+             * @description The key that started the run does not count.
+             * @default false
+             */
+            excludeRequester?: boolean;
         };
         DelegateStatus: {
             connected?: boolean;
@@ -3390,6 +3409,7 @@ export interface components {
             task?: components["schemas"]["TaskRequest"];
             approval?: components["schemas"]["PipelineApproval"];
         };
+        /** @description Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `excludeRequester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requiresApproval`. */
         PipelineApproval: {
             message?: string;
             /**
@@ -3462,6 +3482,11 @@ export interface components {
                 by: string;
                 /** @enum {string} */
                 decision: "approved" | "rejected";
+                /**
+                 * @description Role of the key that decided.
+                 * @enum {string}
+                 */
+                role?: "editor" | "admin";
                 comment?: string;
                 at: components["schemas"]["Timestamp"];
             }[];

@@ -19,6 +19,7 @@ import { startSweeper } from "./sweeper.ts";
 import { Bounds } from "./tasks/bounds.ts";
 import { Desks } from "./tasks/desk.ts";
 import { Contacts } from "./tasks/presence.ts";
+import { Questions } from "./tasks/questions.ts";
 
 const VERSION = "0.1.0";
 /** Requests in work may finish for this long after the signal. */
@@ -66,6 +67,7 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       desks: new Desks(store, (err) => log.warn({ err }, "tasks could not be given out; the next look repeats it")),
       contacts: new Contacts(store, (err) => log.warn({ err }, "contacts of workers could not be written down")),
       bounds: new Bounds(settings.limits),
+      questions: new Questions(),
       strangers: new Strangers(settings.strangers, () => metrics.strangers.inc({ why: "connection" })),
       webhooks: new Webhooks(store, log),
       limits: settings.limits,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Places } from "../strangers/places.ts";
+import type { Places } from "../../base/places.ts";
 
 // A well-meaning client needs this much at most to see that it has its answer already.
 const MAX_BYTES = 32 * 1024 * 1024;

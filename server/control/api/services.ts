@@ -6,6 +6,7 @@ import type { Strangers } from "../strangers/strangers.ts";
 import type { Bounds } from "../tasks/bounds.ts";
 import type { Desks } from "../tasks/desk.ts";
 import type { Contacts } from "../tasks/presence.ts";
+import type { Questions } from "../tasks/questions.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Webhooks } from "./webhooks/door.ts";
 
@@ -27,6 +28,8 @@ export interface Services {
   bounds: Bounds;
   /** What callers without a valid credential may use. */
   strangers: Strangers;
+  /** How many questions to agents may wait. */
+  questions: Questions;
   /** What was heard of Git hosts. */
   webhooks: Webhooks;
   /** How much is kept of tasks. */

@@ -1,11 +1,11 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
+import { Places } from "../../base/places.ts";
 import { hashCredential } from "../access/apikey.ts";
 import { StrangerBodies } from "./bodies.ts";
 import { Doorkeeper } from "./doorkeeper.ts";
 import { Gate } from "./gate.ts";
-import { Places } from "./places.ts";
 import { StrangerSockets } from "./sockets.ts";
 
 test("places are bounded in all and for one name, and each is given back once", () => {

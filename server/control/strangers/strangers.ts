@@ -1,7 +1,7 @@
+import { Places } from "../../base/places.ts";
 import { TrustedProxies } from "./address.ts";
 import { StrangerBodies } from "./bodies.ts";
 import { Doorkeeper } from "./doorkeeper.ts";
-import { Places } from "./places.ts";
 import { Rates } from "./rates.ts";
 import { StrangerSockets } from "./sockets.ts";
 

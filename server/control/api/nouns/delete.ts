@@ -8,6 +8,7 @@ import { inhabitantsOf, projectsBeside, usersOf } from "../../store/references.t
 import type { Row } from "../../store/sql.ts";
 import { removeWorkers, workersOf } from "../../store/workers.ts";
 import type { Writer } from "../../store/writer.ts";
+import { checkApprovalsKept } from "../pipelines/guard.ts";
 import { checkIfMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
@@ -43,6 +44,7 @@ async function removal(s: Services, collection: Collection, call: DeleteCall): P
   await write(s, call, async (w) => {
     const found = await findObject(w, collection, call.scope, call.params.id);
     checkIfMatch(call.headers.ifMatch, found);
+    checkApprovalsKept(call.caller, found, undefined);
     await checkUnused(w, found);
     going = await removeOne(w, found, call.query.force ?? false, call.query.cascade);
     return { status: going ? 202 : 204 };
