@@ -175,6 +175,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The audit trail of this scope and below, oldest first, as JSON lines or CSV */
+        get: operations["exportAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/applications": {
         parameters: {
             query?: never;
@@ -4749,6 +4766,8 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
+                since?: components["schemas"]["Timestamp"];
+                until?: components["schemas"]["Timestamp"];
             };
             header?: never;
             path?: never;
@@ -4763,6 +4782,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    exportAudit: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                since?: string;
+                until?: string;
+                format?: "ndjson" | "csv";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -33,6 +33,7 @@ const run = {
 function service({ operation, url }: Seen) {
   if (operation === "watchTasks") return { type: "text/event-stream", body: `event: put\ndata: ${JSON.stringify(task)}\n\n` };
   if (operation === "getWebhookSecret") return { body: { url: "https://outpost.example/v1/hooks/h", secret: "s", username: "outpost" } };
+  if (operation === "exportAudit") return { type: "application/x-ndjson", body: '{"seq":1}\n' };
   if (operation === "getTaskArtifact") return { type: "application/octet-stream", body: "bytes" };
   if (operation && ["runPipeline", "getRun", "cancelRun", "approveStep", "rejectStep"].includes(operation)) return { body: run };
   if (operation === "watch")
@@ -120,6 +121,7 @@ Object.assign(lines, {
   listApiKeys: ["apikey", "list"],
   deleteApiKey: ["apikey", "delete", "k"],
   listAudit: ["audit"],
+  exportAudit: ["audit", "export", "--since", "2026-01-01T00:00:00Z"],
 });
 
 // Workers and hosts of repositories speak their own; probes and scrapers are no people.

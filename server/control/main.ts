@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
+import { isLoopbackHost } from "../base/plain-http.ts";
 import { FIRST_ACCOUNT, firstStart } from "./access/first.ts";
 import { loadSigner } from "./access/signer.ts";
 import { createApp } from "./api/app.ts";
@@ -86,6 +87,7 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       () => services.webhooks.close(),
     ];
     if (first.path) log.info({ path: first.path }, "made the administrator's key; sign in with: outpost login");
+    warnOfPlainHttp(settings, log);
     log.info({ url, store: store.kind }, "the service is ready");
     let stopped: Promise<void> | undefined;
     return { url, services, stop: () => (stopped ??= shutDown(server, closeIdle, stopping, clockwork, store, log)) };
@@ -93,6 +95,15 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
     await store.close();
     throw error;
   }
+}
+
+/** Credentials of workers and people pass a network: somebody must encrypt it. */
+function warnOfPlainHttp({ host, publicUrl, allowHttp }: Settings, log: Services["log"]): void {
+  if (isLoopbackHost(host) || publicUrl?.startsWith("https:") || allowHttp) return;
+  log.warn(
+    { listen: host, publicUrl },
+    "the service speaks plain HTTP to other machines: put a proxy with TLS in front and set OUTPOST_PUBLIC_URL to its https:// address, or set OUTPOST_ALLOW_HTTP=true if a service mesh encrypts the connections",
+  );
 }
 
 async function open(settings: Settings, onError: (error: Error) => void): Promise<Database> {

@@ -13,6 +13,8 @@ export interface Settings {
   databaseUrl: string | undefined;
   publicUrl: string | undefined;
   adminKey: string | undefined;
+  /** Plain HTTP to other machines is meant: something else encrypts it. */
+  allowHttp: boolean;
   template: string | undefined;
   logLevel: string;
   validateResponses: boolean;
@@ -38,6 +40,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     databaseUrl: env.DATABASE_URL || undefined,
     publicUrl: publicUrl || undefined,
     adminKey: env.OUTPOST_ADMIN_KEY || undefined,
+    allowHttp: env.OUTPOST_ALLOW_HTTP === "true",
     template: env.OUTPOST_STORE_TEMPLATE || undefined,
     logLevel,
     validateResponses: env.OUTPOST_VALIDATE_RESPONSES === "true",
@@ -59,7 +62,19 @@ export function readLimits(env: NodeJS.ProcessEnv): Limits {
     queueAccount: readCount(env, "OUTPOST_QUEUE_MAX_ACCOUNT", 100_000),
     artifactBytes: readCount(env, "OUTPOST_ARTIFACT_MAX_MIB", 10_240) * 1024 * 1024,
     retentionSeconds: Math.floor(retentionMs / 1_000),
+    auditSeconds: readAuditRetention(env.OUTPOST_AUDIT_RETENTION || "400d"),
+    auditDir: env.OUTPOST_AUDIT_EXPORT_DIR || undefined,
   };
+}
+
+function readAuditRetention(text: string): number {
+  if (text === "0") return 0;
+  const ms = tryParseDuration(text);
+  if (ms === undefined || ms < 86_400_000)
+    throw new SettingsError(
+      "OUTPOST_AUDIT_RETENTION must be a duration of a day or more, such as 400d, or 0 to keep the audit trail for ever",
+    );
+  return Math.floor(ms / 1_000);
 }
 
 function readProxies(text = ""): string[] {

@@ -15,6 +15,7 @@ import { checkAccept, checkContentType, isUpload, takesBody } from "./accept.ts"
 import { hasBody, readBody } from "./body.ts";
 import { handlers } from "./handlers.ts";
 import { answerEarly } from "./linger.ts";
+import { originOf } from "./origin.ts";
 import { sendPage } from "./page.ts";
 import { toProblem } from "./problems.ts";
 import { findRoute, type Route } from "./route.ts";
@@ -52,6 +53,7 @@ const WAITS = new Set([
   "getTaskLogs",
   "getRun",
   "getTaskArtifact",
+  "exportAudit",
   "putTaskArtifact",
   "getApplicationDiff",
   "getApplicationManifests",
@@ -94,11 +96,13 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     Object.assign(res.locals, { id: randomUUID(), started: performance.now(), address, network: networkOf(address) });
     res.setHeader("Request-Id", state(res).id);
     res.setHeader("X-Content-Type-Options", "nosniff");
+    // Behind a proxy that speaks TLS: browsers never come back over plain HTTP.
+    if (s.publicUrl?.startsWith("https:")) res.setHeader("Strict-Transport-Security", "max-age=31536000");
     res.on("finish", () => record(s, req, state(res), res.statusCode));
     // Node leaves the body of an answer to HEAD away by itself. An endless answer without a body makes no sense.
     if (req.method === "HEAD" && !/^\/v1\/((tasks\/)?watch\b|applications\/[^/]*\/logs\b)/.test(req.originalUrl)) req.method = "GET";
     if (req.headers.host === undefined) throw new Problem("invalid_request", "The request has no Host header.");
-    if (req.method === "GET" && /^\/(\?|$)/.test(req.originalUrl)) return sendPage(res, originOf(req));
+    if (req.method === "GET" && /^\/(\?|$)/.test(req.originalUrl)) return sendPage(res, originOf(req, s.publicUrl));
     const route = findRoute(req.method, req.originalUrl);
     state(res).route = route;
     checkAccept(req, route.row);
@@ -214,7 +218,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
       requestId: id,
       address: state(res).address,
       network: state(res).network,
-      origin: originOf(req),
+      origin: originOf(req, s.publicUrl),
       signal: gone.signal,
     });
     await send(res, reply);
@@ -341,11 +345,4 @@ function badAnswer(s: Services, error: Error, _body: unknown, req: unknown): voi
 function sizeOf(req: Request): number | undefined {
   const length = req.headers["content-length"];
   return length === undefined ? undefined : Number(length);
-}
-
-/** The address as the client wrote it; a Host that is no host is not repeated anywhere. */
-function originOf(req: Request): string {
-  const host = req.headers.host ?? "";
-  const safe = /^[A-Za-z0-9.\-:[\]]{1,255}$/.test(host) ? host : "localhost";
-  return `${"encrypted" in req.socket ? "https" : "http"}://${safe}`;
 }

@@ -72,7 +72,7 @@ test.each(SORTS)(
       value = new URL((await s.ask("GET", "/v1/webhooks/flooded")).body.status.url).pathname;
     }
     await honest(300);
-    const calm = await honest(1_000);
+    const calm = await honest(700);
     const before = [await auditRows(), await nonces()];
     const child = spawn(process.execPath, [FLOOD, s.url, sort, String(CONNECTIONS), String(PER_SECOND), value], {
       stdio: ["pipe", "pipe", "inherit"],
@@ -81,7 +81,7 @@ test.each(SORTS)(
     child.stdout.on("data", (chunk: Buffer) => said.push(chunk.toString()));
     await eventually("the flood begins", async () => said.length > 0);
     const transactionsBefore = writes;
-    const flooded = await honest(3_000);
+    const flooded = await honest(2_000);
     const taken = writes - transactionsBefore;
     child.stdin.end();
     await once(child, "exit");

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { drained } from "./drained.ts";
 
 // A reader that takes nothing for this long is cut; it resumes where it was.
 const STALL_MS = 30_000;
@@ -7,7 +8,6 @@ const STALL_MS = 30_000;
 export class EventStream {
   readonly #res: ServerResponse;
   #gone = false;
-  #draining: Promise<void> | undefined;
 
   constructor(res: ServerResponse) {
     this.#res = res;
@@ -38,25 +38,6 @@ export class EventStream {
   async #write(text: string): Promise<void> {
     // To a reader that has left nothing is written, and above all nothing is waited for.
     if (this.#gone || this.#res.destroyed || this.#res.write(text) || this.#gone) return;
-    await this.#drained();
-  }
-
-  /** Waits until the reader takes more, or is gone. All writes that wait share one wait, so no listener is left behind. */
-  #drained(): Promise<void> {
-    this.#draining ??= new Promise<void>((resolve) => {
-      const res = this.#res;
-      const end = () => {
-        clearTimeout(timer);
-        res.off("drain", end).off("close", end);
-        this.#draining = undefined;
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        res.destroy();
-        end();
-      }, STALL_MS);
-      res.on("drain", end).on("close", end);
-    });
-    return this.#draining;
+    await drained(this.#res, STALL_MS);
   }
 }
