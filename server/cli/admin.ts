@@ -19,6 +19,7 @@ export function adminVerbs(root: Command, io: Io): void {
     .summary("replace it; workers follow without a restart")
     .description(
       "Replaces the key that the service signs with. The old key signs the new one: workers follow, and enrolment tokens made before still enrol. " +
+        "The tokens of running tasks stop working a minute later; webhooks keep their addresses and secrets. " +
         "It is no cure for a stolen key, whose thief could name a successor too: then set the service up anew and enrol all workers again.",
     )
     .action(

@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isLoopbackHost } from "../base/plain-http.ts";
 import { FIRST_ACCOUNT, firstStart } from "./access/first.ts";
+import { loadMasterKeys } from "./access/master.ts";
 import { loadSigner } from "./access/signer.ts";
 import { createApp } from "./api/app.ts";
 import { makeMetrics } from "./api/metrics.ts";
@@ -54,12 +56,15 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
   const log = makeLogger(settings.logLevel);
   const store = db ?? (await open(settings, (error) => log.warn({ err: error }, "the connection to PostgreSQL was lost")));
   try {
+    // A store that the caller has opened may be shared: only what is this installation's own gets a key beside its data.
+    const ownFile = db === undefined && store.kind === "embedded" ? join(settings.data, "master-key") : undefined;
+    const master = await loadMasterKeys(settings.masterKey, ownFile);
     const first = await firstStart(store, settings.data, settings.adminKey);
     const stopping = new AbortController();
     const metrics = makeMetrics();
     const services: Services = {
       db: store,
-      signer: await loadSigner(store, FIRST_ACCOUNT),
+      signer: await loadSigner(store, FIRST_ACCOUNT, master.keys),
       log,
       metrics,
       publicUrl: settings.publicUrl,
@@ -87,6 +92,12 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       () => services.webhooks.close(),
     ];
     if (first.path) log.info({ path: first.path }, "made the administrator's key; sign in with: outpost login");
+    if (master.made) log.info({ path: master.made }, "made the master key that wraps the service's own key; back it up beside the data");
+    if (!master.keys.some && store.kind === "postgres")
+      log.warn(
+        {},
+        "the service's private key stands in clear in the database: make a master key with `head -c 32 /dev/urandom | base64`, give it to every replica as OUTPOST_MASTER_KEY_FILE, and restart; the key is wrapped at the next start",
+      );
     warnOfPlainHttp(settings, log);
     log.info({ url, store: store.kind }, "the service is ready");
     let stopped: Promise<void> | undefined;

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { tryParseDuration } from "../base/duration.ts";
+import type { MasterKeySettings } from "./access/master.ts";
 import type { Limits } from "./domain/limits.ts";
 import { TrustedProxies } from "./strangers/address.ts";
 import type { StrangerSettings } from "./strangers/strangers.ts";
@@ -18,6 +19,7 @@ export interface Settings {
   template: string | undefined;
   logLevel: string;
   validateResponses: boolean;
+  masterKey: MasterKeySettings;
   limits: Limits;
   strangers: StrangerSettings;
 }
@@ -44,6 +46,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     template: env.OUTPOST_STORE_TEMPLATE || undefined,
     logLevel,
     validateResponses: env.OUTPOST_VALIDATE_RESPONSES === "true",
+    masterKey: { text: env.OUTPOST_MASTER_KEY || undefined, file: env.OUTPOST_MASTER_KEY_FILE || undefined },
     limits: readLimits(env),
     strangers: {
       trustedProxies: readProxies(env.OUTPOST_TRUSTED_PROXIES),

@@ -8,11 +8,11 @@ import { inhabitantsOf, projectsBeside, usersOf } from "../../store/references.t
 import type { Row } from "../../store/sql.ts";
 import { removeWorkers, workersOf } from "../../store/workers.ts";
 import type { Writer } from "../../store/writer.ts";
-import { checkApprovalsKept } from "../pipelines/guard.ts";
 import { checkIfMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
 import { write } from "../write.ts";
+import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, findObject, show } from "./find.ts";
 
 type DeleteCall = Omit<Call<"deleteApplication">, "operation" | "query"> & {

@@ -1,11 +1,11 @@
 import { mergePatch } from "../../../base/merge-patch.ts";
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
-import { checkApprovalsKept } from "../pipelines/guard.ts";
 import { checkIfMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
 import { write } from "../write.ts";
+import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, findObject, show } from "./find.ts";
 import { save } from "./save.ts";
 

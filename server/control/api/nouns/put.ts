@@ -1,10 +1,10 @@
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
 import { tryFindObject } from "../../store/objects.ts";
-import { checkApprovalsKept } from "../pipelines/guard.ts";
 import { checkIfMatch, checkIfNoneMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
 import { write } from "../write.ts";
+import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, checkScopeExists, show } from "./find.ts";
 import { save } from "./save.ts";
 
