@@ -223,3 +223,15 @@ test.each([
   const io = { env: {}, out: { write() {}, isTTY: false }, err: { write() {}, isTTY: false } } as never;
   expect(complete(outpost(io), words).sort()).toEqual(want);
 });
+
+test("an endpoint of plain HTTP on another machine is warned of, unless that is meant", async () => {
+  const warned = async (env: NodeJS.ProcessEnv) => {
+    const me = person(service, { env: { OUTPOST_API_KEY: "opk_test", OUTPOST_CONFIG: "/nonexistent/config.json", ...env } });
+    return (await me.types("audit")).err;
+  };
+  expect(await warned({ OUTPOST_ENDPOINT: "http://outpost.example.com" })).toMatch(
+    /^warning: http:\/\/outpost\.example\.com is plain HTTP/,
+  );
+  expect(await warned({ OUTPOST_ENDPOINT: "http://outpost.example.com", OUTPOST_ALLOW_HTTP: "true" })).not.toMatch(/warning/);
+  expect(await warned({ OUTPOST_ENDPOINT: "http://127.0.0.1:8080" })).not.toMatch(/warning/);
+});
