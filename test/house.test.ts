@@ -47,6 +47,7 @@ const ROOMS: Record<string, string[]> = {
   "server/control/store": ["openapi", "server/base", "server/control/domain"],
   "server/control/access": ["openapi", "server/base", "server/control/domain", "server/control/store"],
   "server/control/tasks": ["openapi", "server/base", "server/control/domain", "server/control/store"],
+  "server/control/strangers": ["server/base", "server/control/domain", "server/control/store", "server/control/access"],
   "server/control/api": [
     "openapi",
     "server/base",
@@ -54,6 +55,7 @@ const ROOMS: Record<string, string[]> = {
     "server/control/store",
     "server/control/access",
     "server/control/tasks",
+    "server/control/strangers",
     // The manifests that the service hands out are rendered from the charts, and pure.
     "modules/install",
   ],

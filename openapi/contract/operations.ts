@@ -28,6 +28,7 @@ export const operations = {
   deleteWebhook: {"method":"DELETE","path":"/v1/webhooks/{id}","access":"admin","scoped":true,"collection":"webhooks","scopes":["account","org","project"]},
   enrolWorker: {"method":"POST","path":"/v1/worker/enrol","access":"public","scoped":false},
   exchange: {"method":"POST","path":"/v1/worker/exchange","access":"worker","scoped":false},
+  exportAudit: {"method":"GET","path":"/v1/audit/export","access":"admin","scoped":true},
   generateApplicationSet: {"method":"GET","path":"/v1/applicationsets/{id}/generate","access":"viewer","scoped":true},
   getAgent: {"method":"GET","path":"/v1/agents/{id}","access":"viewer","scoped":true,"collection":"agents","scopes":["account","org","project"]},
   getAppProject: {"method":"GET","path":"/v1/appprojects/{id}","access":"viewer","scoped":true,"collection":"appprojects","scopes":["account","org","project"]},

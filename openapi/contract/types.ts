@@ -175,6 +175,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The audit trail of this scope and below, oldest first, as JSON lines or CSV */
+        get: operations["exportAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/applications": {
         parameters: {
             query?: never;
@@ -2679,11 +2696,30 @@ export interface components {
             capacity?: number;
             /** @description Kinds of tasks it may run; none means all that it is able to. */
             kinds?: components["schemas"]["TaskKind"][];
+            requiresApproval?: components["schemas"]["DelegateApproval"];
             /**
              * @description Takes no new tasks; what runs goes on.
              * @default false
              */
             paused?: boolean;
+        };
+        /** @description The delegate takes only tasks of pipeline runs that were approved before the task's step began. Tasks of other origin (createTask, retryTask, a pipeline without the approval) wait and say why. */
+        DelegateApproval: {
+            /**
+             * @description Least role of the approvers in the scope of the run.
+             * @enum {string}
+             */
+            role: "editor" | "admin";
+            /**
+             * @description Different keys that must have approved.
+             * @default 1
+             */
+            minimum?: number;
+            /**
+             * @description The key that started the run does not count.
+             * @default false
+             */
+            excludeRequester?: boolean;
         };
         DelegateStatus: {
             connected?: boolean;
@@ -3394,6 +3430,7 @@ export interface components {
             task?: components["schemas"]["TaskRequest"];
             approval?: components["schemas"]["PipelineApproval"];
         };
+        /** @description Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `excludeRequester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requiresApproval`. */
         PipelineApproval: {
             message?: string;
             /**
@@ -3466,6 +3503,11 @@ export interface components {
                 by: string;
                 /** @enum {string} */
                 decision: "approved" | "rejected";
+                /**
+                 * @description Role of the key that decided.
+                 * @enum {string}
+                 */
+                role?: "editor" | "admin";
                 comment?: string;
                 at: components["schemas"]["Timestamp"];
             }[];
@@ -4732,6 +4774,8 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
+                since?: components["schemas"]["Timestamp"];
+                until?: components["schemas"]["Timestamp"];
             };
             header?: never;
             path?: never;
@@ -4746,6 +4790,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    exportAudit: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                since?: string;
+                until?: string;
+                format?: "ndjson" | "csv";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { again, done, type Outcome, stop } from "./outcome.ts";
+import { onAbort } from "./signal.ts";
 
 /** One bounded child process. Nothing is inherited: the environment is `env` plus the variables named in `inherit`. */
 export interface RunOptions {
@@ -72,11 +73,12 @@ export function run(file: string, options: RunOptions): Promise<Outcome<RunResul
       options.deadlineMs,
     );
     const cancel = () => end(stop(RUN_REASONS.cancelled, `${name} was cancelled`));
-    signal?.addEventListener("abort", cancel, { once: true });
+    // Programs run side by side share the signal that ends them all.
+    const withdraw = signal && onAbort(signal, cancel);
     const settle = (outcome: Outcome<RunResult>) => {
       clearTimeout(deadline);
       clearTimeout(hardKill);
-      signal?.removeEventListener("abort", cancel);
+      withdraw?.();
       resolve(outcome);
     };
 

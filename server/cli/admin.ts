@@ -1,12 +1,17 @@
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../openapi/client.ts";
 import { showAge } from "../base/duration.ts";
+import { MAX_WAIT_MS } from "./api.ts";
 import { usage } from "./failure.ts";
 import type { Io } from "./io.ts";
-import { verb } from "./session.ts";
+import { type Session, verb } from "./session.ts";
 import { field, plainColumn, say, show, showAs, stateColumn } from "./show.ts";
 
-/** `outpost apikey …`, `outpost servicekey rotate` and `outpost audit`. */
+/** `outpost apikey …`, `outpost servicekey rotate` and `outpost audit …`. */
 export function adminVerbs(root: Command, io: Io): void {
   const servicekey = root.command("servicekey").summary("the key that the service signs with");
   servicekey
@@ -14,6 +19,7 @@ export function adminVerbs(root: Command, io: Io): void {
     .summary("replace it; workers follow without a restart")
     .description(
       "Replaces the key that the service signs with. The old key signs the new one: workers follow, and enrolment tokens made before still enrol. " +
+        "The tokens of running tasks stop working a minute later; webhooks keep their addresses and secrets. " +
         "It is no cure for a stolen key, whose thief could name a successor too: then set the service up anew and enrol all workers again.",
     )
     .action(
@@ -71,8 +77,8 @@ export function adminVerbs(root: Command, io: Io): void {
       }),
     );
 
-  root
-    .command("audit")
+  const audit = root.command("audit");
+  audit
     .summary("who changed what, newest first")
     .option("--limit <n>", "at most so many", "50")
     .action(
@@ -110,4 +116,40 @@ export function adminVerbs(root: Command, io: Io): void {
         );
       }),
     );
+  audit
+    .command("export")
+    .summary("the trail of a time as JSON lines or CSV, oldest first")
+    .option("--since <time>", "from this time on, as 2026-01-31T10:00:00Z")
+    .option("--until <time>", "before this time")
+    .addOption(new Option("--as <format>", "how it is written").choices(["ndjson", "csv"]).default("ndjson"))
+    .option("--to <file>", "the file to write; - is standard output", "-")
+    .action(
+      verb(io, async (s, flags: { since?: string; until?: string; as: string; to: string }) => {
+        const { since, until, as: format, to } = flags;
+        const answer = await (await s.api()).send(
+          "exportAudit",
+          { query: { since, until, format }, headers: { accept: format === "csv" ? "text/csv" : "application/x-ndjson" } },
+          AbortSignal.timeout(MAX_WAIT_MS),
+        );
+        await save(s, answer, to);
+      }),
+    );
+}
+
+/** Writes an answer to a file, or to standard output. A file that is there is replaced only by a whole one. */
+async function save(s: Session, answer: Response, to: string): Promise<void> {
+  const bytes = answer.body as unknown as AsyncIterable<Uint8Array>;
+  if (to === "-") {
+    for await (const part of bytes) s.io.out.write(part);
+    return;
+  }
+  const part = `${to}.part-${process.pid}`;
+  try {
+    await pipeline(Readable.from(bytes), createWriteStream(part, { mode: 0o600 }));
+    await rename(part, to);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+  say(s, `${s.e.green("✓")} wrote ${s.e.bold(to)}`);
 }

@@ -33,6 +33,7 @@ const run = {
 function service({ operation, url }: Seen) {
   if (operation === "watchTasks") return { type: "text/event-stream", body: `event: put\ndata: ${JSON.stringify(task)}\n\n` };
   if (operation === "getWebhookSecret") return { body: { url: "https://outpost.example/v1/hooks/h", secret: "s", username: "outpost" } };
+  if (operation === "exportAudit") return { type: "application/x-ndjson", body: '{"seq":1}\n' };
   if (operation === "getTaskArtifact") return { type: "application/octet-stream", body: "bytes" };
   if (operation && ["runPipeline", "getRun", "cancelRun", "approveStep", "rejectStep"].includes(operation)) return { body: run };
   if (operation === "watch")
@@ -120,6 +121,7 @@ Object.assign(lines, {
   listApiKeys: ["apikey", "list"],
   deleteApiKey: ["apikey", "delete", "k"],
   listAudit: ["audit"],
+  exportAudit: ["audit", "export", "--since", "2026-01-01T00:00:00Z"],
 });
 
 // Workers and hosts of repositories speak their own; probes and scrapers are no people.
@@ -220,4 +222,16 @@ test.each([
 ])("completion of %j", (words, want) => {
   const io = { env: {}, out: { write() {}, isTTY: false }, err: { write() {}, isTTY: false } } as never;
   expect(complete(outpost(io), words).sort()).toEqual(want);
+});
+
+test("an endpoint of plain HTTP on another machine is warned of, unless that is meant", async () => {
+  const warned = async (env: NodeJS.ProcessEnv) => {
+    const me = person(service, { env: { OUTPOST_API_KEY: "opk_test", OUTPOST_CONFIG: "/nonexistent/config.json", ...env } });
+    return (await me.types("audit")).err;
+  };
+  expect(await warned({ OUTPOST_ENDPOINT: "http://outpost.example.com" })).toMatch(
+    /^warning: http:\/\/outpost\.example\.com is plain HTTP/,
+  );
+  expect(await warned({ OUTPOST_ENDPOINT: "http://outpost.example.com", OUTPOST_ALLOW_HTTP: "true" })).not.toMatch(/warning/);
+  expect(await warned({ OUTPOST_ENDPOINT: "http://127.0.0.1:8080" })).not.toMatch(/warning/);
 });

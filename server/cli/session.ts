@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Colours } from "../base/colour.ts";
+import { plainHttpWarning } from "../base/plain-http.ts";
 import { Api } from "./api.ts";
 import { type Io, paint } from "./io.ts";
 import { resolveTarget } from "./settings.ts";
@@ -54,7 +55,11 @@ function session(io: Io, flags: GlobalFlags): Session {
     c: paint(io, io.out),
     e: paint(io, io.err),
     api: () => {
-      api ??= resolveTarget(io, flags).then((target) => new Api(target, io));
+      api ??= resolveTarget(io, flags).then((target) => {
+        const plain = plainHttpWarning(target.endpoint, io.env);
+        if (plain) io.err.write(`warning: ${plain}\n`);
+        return new Api(target, io);
+      });
       return api;
     },
   };

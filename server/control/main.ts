@@ -1,8 +1,11 @@
 import { existsSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isLoopbackHost } from "../base/plain-http.ts";
 import { FIRST_ACCOUNT, firstStart } from "./access/first.ts";
+import { loadMasterKeys } from "./access/master.ts";
 import { loadSigner } from "./access/signer.ts";
 import { createApp } from "./api/app.ts";
 import { makeMetrics } from "./api/metrics.ts";
@@ -14,10 +17,12 @@ import { startRunner } from "./runner.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import type { Database } from "./store/sql.ts";
 import { openStore } from "./store/store.ts";
+import { Strangers } from "./strangers/strangers.ts";
 import { startSweeper } from "./sweeper.ts";
 import { Bounds } from "./tasks/bounds.ts";
 import { Desks } from "./tasks/desk.ts";
 import { Contacts } from "./tasks/presence.ts";
+import { Questions } from "./tasks/questions.ts";
 
 const VERSION = "0.1.0";
 /** Requests in work may finish for this long after the signal. */
@@ -51,19 +56,25 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
   const log = makeLogger(settings.logLevel);
   const store = db ?? (await open(settings, (error) => log.warn({ err: error }, "the connection to PostgreSQL was lost")));
   try {
+    // A store that the caller has opened may be shared: only what is this installation's own gets a key beside its data.
+    const ownFile = db === undefined && store.kind === "embedded" ? join(settings.data, "master-key") : undefined;
+    const master = await loadMasterKeys(settings.masterKey, ownFile);
     const first = await firstStart(store, settings.data, settings.adminKey);
     const stopping = new AbortController();
+    const metrics = makeMetrics();
     const services: Services = {
       db: store,
-      signer: await loadSigner(store, FIRST_ACCOUNT),
+      signer: await loadSigner(store, FIRST_ACCOUNT, master.keys),
       log,
-      metrics: makeMetrics(),
+      metrics,
       publicUrl: settings.publicUrl,
       stopping: stopping.signal,
       version: VERSION,
       desks: new Desks(store, (err) => log.warn({ err }, "tasks could not be given out; the next look repeats it")),
       contacts: new Contacts(store, (err) => log.warn({ err }, "contacts of workers could not be written down")),
       bounds: new Bounds(settings.limits),
+      questions: new Questions(),
+      strangers: new Strangers(settings.strangers, () => metrics.strangers.inc({ why: "connection" })),
       webhooks: new Webhooks(store, log),
       limits: settings.limits,
     };
@@ -81,6 +92,13 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       () => services.webhooks.close(),
     ];
     if (first.path) log.info({ path: first.path }, "made the administrator's key; sign in with: outpost login");
+    if (master.made) log.info({ path: master.made }, "made the master key that wraps the service's own key; back it up beside the data");
+    if (!master.keys.some && store.kind === "postgres")
+      log.warn(
+        {},
+        "the service's private key stands in clear in the database: make a master key with `head -c 32 /dev/urandom | base64`, give it to every replica as OUTPOST_MASTER_KEY_FILE, and restart; the key is wrapped at the next start",
+      );
+    warnOfPlainHttp(settings, log);
     log.info({ url, store: store.kind }, "the service is ready");
     let stopped: Promise<void> | undefined;
     return { url, services, stop: () => (stopped ??= shutDown(server, closeIdle, stopping, clockwork, store, log)) };
@@ -88,6 +106,15 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
     await store.close();
     throw error;
   }
+}
+
+/** Credentials of workers and people pass a network: somebody must encrypt it. */
+function warnOfPlainHttp({ host, publicUrl, allowHttp }: Settings, log: Services["log"]): void {
+  if (isLoopbackHost(host) || publicUrl?.startsWith("https:") || allowHttp) return;
+  log.warn(
+    { listen: host, publicUrl },
+    "the service speaks plain HTTP to other machines: put a proxy with TLS in front and set OUTPOST_PUBLIC_URL to its https:// address, or set OUTPOST_ALLOW_HTTP=true if a service mesh encrypts the connections",
+  );
 }
 
 async function open(settings: Settings, onError: (error: Error) => void): Promise<Database> {

@@ -1,7 +1,10 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { tryParseDuration } from "../base/duration.ts";
+import type { MasterKeySettings } from "./access/master.ts";
 import type { Limits } from "./domain/limits.ts";
+import { TrustedProxies } from "./strangers/address.ts";
+import type { StrangerSettings } from "./strangers/strangers.ts";
 
 /** The service's settings, all from the environment. */
 export interface Settings {
@@ -11,10 +14,14 @@ export interface Settings {
   databaseUrl: string | undefined;
   publicUrl: string | undefined;
   adminKey: string | undefined;
+  /** Plain HTTP to other machines is meant: something else encrypts it. */
+  allowHttp: boolean;
   template: string | undefined;
   logLevel: string;
   validateResponses: boolean;
+  masterKey: MasterKeySettings;
   limits: Limits;
+  strangers: StrangerSettings;
 }
 
 /** A setting that cannot be used; its message says what to do. */
@@ -35,10 +42,16 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     databaseUrl: env.DATABASE_URL || undefined,
     publicUrl: publicUrl || undefined,
     adminKey: env.OUTPOST_ADMIN_KEY || undefined,
+    allowHttp: env.OUTPOST_ALLOW_HTTP === "true",
     template: env.OUTPOST_STORE_TEMPLATE || undefined,
     logLevel,
     validateResponses: env.OUTPOST_VALIDATE_RESPONSES === "true",
+    masterKey: { text: env.OUTPOST_MASTER_KEY || undefined, file: env.OUTPOST_MASTER_KEY_FILE || undefined },
     limits: readLimits(env),
+    strangers: {
+      trustedProxies: readProxies(env.OUTPOST_TRUSTED_PROXIES),
+      connections: readCount(env, "OUTPOST_ANONYMOUS_CONNECTIONS", 4_000),
+    },
   };
 }
 
@@ -52,7 +65,32 @@ export function readLimits(env: NodeJS.ProcessEnv): Limits {
     queueAccount: readCount(env, "OUTPOST_QUEUE_MAX_ACCOUNT", 100_000),
     artifactBytes: readCount(env, "OUTPOST_ARTIFACT_MAX_MIB", 10_240) * 1024 * 1024,
     retentionSeconds: Math.floor(retentionMs / 1_000),
+    auditSeconds: readAuditRetention(env.OUTPOST_AUDIT_RETENTION || "400d"),
+    auditDir: env.OUTPOST_AUDIT_EXPORT_DIR || undefined,
   };
+}
+
+function readAuditRetention(text: string): number {
+  if (text === "0") return 0;
+  const ms = tryParseDuration(text);
+  if (ms === undefined || ms < 86_400_000)
+    throw new SettingsError(
+      "OUTPOST_AUDIT_RETENTION must be a duration of a day or more, such as 400d, or 0 to keep the audit trail for ever",
+    );
+  return Math.floor(ms / 1_000);
+}
+
+function readProxies(text = ""): string[] {
+  const ranges = text
+    .split(",")
+    .map((range) => range.trim())
+    .filter(Boolean);
+  try {
+    new TrustedProxies(ranges);
+  } catch (error) {
+    throw new SettingsError(`OUTPOST_TRUSTED_PROXIES must be addresses or CIDR ranges, separated by commas: ${(error as Error).message}`);
+  }
+  return ranges;
 }
 
 function readCount(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {

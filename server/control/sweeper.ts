@@ -1,5 +1,6 @@
 import type { Services } from "./api/services.ts";
 import { countEnd } from "./api/worker/task.ts";
+import { trimAudit } from "./audit-trim.ts";
 import { moveRuns } from "./runner.ts";
 import { trimArtifacts } from "./store/artifacts.ts";
 import { trimEvents } from "./store/events.ts";
@@ -50,7 +51,7 @@ export async function sweep(s: Services, tick: number): Promise<void> {
   if (tick % UPKEEP_EVERY_TICKS === 0) await s.db.upkeep?.();
 }
 
-async function trimAll({ db, limits }: Services): Promise<void> {
+export async function trimAll({ db, limits, log }: Services): Promise<void> {
   await trimEvents(db, KEEP_EVENTS.seconds, KEEP_EVENTS.count);
   await db.query("delete from idempotency where created_at < outpost_now() - interval '24 hours'");
   await db.query("delete from nonces where expires_at < outpost_now()");
@@ -71,4 +72,8 @@ async function trimAll({ db, limits }: Services): Promise<void> {
     "delete from task_logs l where not exists (select 1 from tasks t where t.account = l.account and t.id = l.task) and l.at < outpost_now() - interval '10 minutes'",
   );
   await trimArtifacts(db);
+  // A folder that cannot be written keeps its lines in the database, and nothing else waits for that.
+  await trimAudit(db, { retentionSeconds: limits.auditSeconds, exportDir: limits.auditDir }).catch((err: unknown) =>
+    log.error({ err, dir: limits.auditDir }, "the audit trail could not be trimmed; nothing of it is removed until this works"),
+  );
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Logger, pino } from "pino";
 import packageJson from "../../package.json" with { type: "json" };
+import { plainHttpWarning } from "../base/plain-http.ts";
 import { type Probes, startProbes } from "../base/probes.ts";
 import { FileIdentity } from "../link/identity-file.ts";
 import { type Link, startLink } from "../link/link.ts";
@@ -146,6 +147,8 @@ async function work(env: NodeJS.ProcessEnv, settings: Settings, secrets: Secrets
     log,
     signal: stop.signal,
   });
+  const plain = plainHttpWarning(settings.endpoint, env);
+  if (plain) log.warn({ endpoint: settings.endpoint }, plain);
   log.info({ endpoint: settings.endpoint, instance: settings.instance, capabilities: able, port: probes.port }, "the delegate has started");
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await drain(tasks, link, settings.graceMs, log);

@@ -1,6 +1,8 @@
+import { getEventListeners } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Pool } from "undici";
+import { waitingFor } from "../base/signal.ts";
 import { DeadlineOver, exchange } from "./exchange.ts";
 
 let server: Server;
@@ -70,4 +72,21 @@ test("a request that is given up ends at once, and leaves no listener behind", a
 test("a pool that is closed says so", async () => {
   await pool.destroy();
   expect(await ask("/parts")).toBeInstanceOf(Error);
+});
+
+test("a hundred requests at once on one signal leave no listeners and no warning", async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => void warnings.push(warning);
+  process.on("warning", note);
+  const all = new AbortController();
+  const many = Array.from({ length: 100 }, () => ask("/parts", 5_000, all.signal));
+  expect(getEventListeners(all.signal, "abort")).toHaveLength(1);
+  await Promise.all(many);
+  expect(waitingFor(all.signal)).toBe(0);
+  const given = Array.from({ length: 50 }, () => ask("/never", 5_000, all.signal));
+  all.abort();
+  for (const outcome of await Promise.all(given)) expect(outcome).toBeInstanceOf(Error);
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("warning", note);
+  expect(warnings).toEqual([]);
 });

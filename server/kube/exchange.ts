@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { onAbort } from "../base/signal.ts";
 
 // An object is at most 1.5 MB in etcd; a page of a list holds 500 of them and is seldom a hundredth of this.
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -25,6 +26,7 @@ export function exchange(
     let [size, status] = [0, 0];
     let under: Dispatcher.DispatchController | undefined;
     let failed: Error | undefined;
+    let withdraw: (() => void) | undefined;
     const fail = (error: Error) => {
       if (failed) return;
       failed = error;
@@ -37,10 +39,11 @@ export function exchange(
     timer.unref();
     const leave = () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
+      withdraw?.();
     };
-    signal?.addEventListener("abort", abort, { once: true });
     if (signal?.aborted) return abort();
+    // All requests of a controller share one signal.
+    withdraw = signal && onAbort(signal, abort);
     pool.dispatch(request, {
       // It may have waited for a connection for too long.
       onRequestStart: (controller) => {

@@ -1,5 +1,5 @@
 import type { Failure } from "../base/outcome.ts";
-import { follow } from "../base/signal.ts";
+import { follow, onAbort } from "../base/signal.ts";
 import type { KubeClient } from "./client.ts";
 import { KUBE } from "./errors.ts";
 import type { KubeObject } from "./object.ts";
@@ -126,10 +126,10 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return resolve();
     const finish = () => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", finish);
+      withdraw();
       resolve();
     };
     const timer = setTimeout(finish, ms);
-    signal.addEventListener("abort", finish, { once: true });
+    const withdraw = onAbort(signal, finish);
   });
 }

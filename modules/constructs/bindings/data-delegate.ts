@@ -3,6 +3,24 @@ import { type IResolvable, type TerraformMetaArguments, ComplexList, ComplexObje
 import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
+/** Results below `requires_approval`. */
+export class DataDelegateRequiresApprovalReference extends ComplexObject {
+  /** The key that started the run does not count. Default: `false`. */
+  get excludeRequester(): IResolvable {
+    return this.getBooleanAttribute("exclude_requester");
+  }
+
+  /** Different keys that must have approved. Default: `1`. */
+  get minimum(): number {
+    return this.getNumberAttribute("minimum");
+  }
+
+  /** Least role of the approvers in the scope of the run. One of `editor`, `admin`. */
+  get role(): string {
+    return this.getStringAttribute("role");
+  }
+}
+
 /** Results below `conditions`. */
 export class DataDelegateStatusConditionsReference extends ComplexObject {
   get lastTransitionTime(): string {
@@ -216,6 +234,11 @@ export class DataDelegate extends TerraformDataSource {
   /** The project within `org`. */
   get project(): string {
     return this.getStringAttribute("project");
+  }
+
+  /** The delegate takes only tasks of pipeline runs that were approved before the task's step began. Tasks of other origin (createTask, retryTask, a pipeline without the approval) wait and say why. */
+  get requiresApproval(): DataDelegateRequiresApprovalReference {
+    return new DataDelegateRequiresApprovalReference(this, "requires_approval", false);
   }
 
   /** What the service and the agent say about it. */

@@ -111,6 +111,7 @@ export class DataPipelineStepsTaskReference extends ComplexObject {
 
 /** Results below `steps`. */
 export class DataPipelineStepsReference extends ComplexObject {
+  /** Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `exclude_requester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requires_approval`. */
   get approval(): DataPipelineStepsApprovalReference {
     return new DataPipelineStepsApprovalReference(this, "approval", false);
   }

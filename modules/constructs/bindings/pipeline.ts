@@ -180,6 +180,7 @@ export class PipelineStepsTaskReference extends ComplexObject {
 }
 
 export interface PipelineSteps {
+  /** Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `exclude_requester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requires_approval`. */
   readonly approval?: PipelineStepsApproval;
   /** Left out unless this holds: comparisons with == and !=, joined by && and ||, of texts in quotes and `${…}`. */
   readonly condition?: string;
@@ -203,6 +204,7 @@ const pipelineStepsFields: Fields = {
 
 /** Results below `steps`. */
 export class PipelineStepsReference extends ComplexObject {
+  /** Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `exclude_requester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requires_approval`. */
   get approval(): PipelineStepsApprovalReference {
     return new PipelineStepsApprovalReference(this, "approval", false);
   }

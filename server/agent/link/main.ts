@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { pino } from "pino";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import packageJson from "../../../package.json" with { type: "json" };
+import { plainHttpWarning } from "../../base/plain-http.ts";
 import { startProbes } from "../../base/probes.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { loadConfig } from "../../kube/config.ts";
@@ -37,6 +38,8 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     log.fatal({ reason: endpoint.reason }, endpoint.message);
     return 1;
   }
+  const plain = plainHttpWarning(endpoint.value, env);
+  if (plain) log.warn({ endpoint: endpoint.value }, plain);
   const inPod = Boolean(env.POD_NAME);
   const config = loadConfig(env);
   const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";

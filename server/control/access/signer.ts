@@ -2,12 +2,16 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, ran
 import { canonical } from "../../base/canonical.ts";
 import { ed25519Signer, makeEd25519 } from "../../base/ed25519.ts";
 import { Secret } from "../../base/secret.ts";
-import { addServiceKey, lockServiceKeys, readServiceKeys, type ServiceKeyRow } from "../store/servicekeys.ts";
+import { addServiceKey, lockServiceKeys, readServiceKeys, type ServiceKeyRow, wrapServiceKey } from "../store/servicekeys.ts";
 import type { Database, Tx } from "../store/sql.ts";
 import { writing } from "../store/writer.ts";
+import { MasterKeys } from "./master.ts";
 
 /** How long a worker may take to sign the nonce it was given. */
 export const NONCE_SECONDS = 60;
+
+/** How long nonces, task tokens and kept answers of the key before a rotation are still taken. */
+const OVERLAP_MS = 60_000;
 
 /** Workers follow at most so many from the key they know. */
 const MAX_SUCCESSORS = 100;
@@ -20,7 +24,7 @@ export interface Successor {
   signature: string;
 }
 
-/** The service's own key and what is derived from the first one it had. All replicas load the same. */
+/** The service's own key and what is derived from it. All replicas load the same. */
 export interface Signer {
   readonly keyId: string;
   readonly publicKey: string;
@@ -50,7 +54,8 @@ export interface Signer {
   /** What a host signs its calls with. */
   hookSecret(hook: Hook, version: number): Secret;
   encrypt(key: string, text: string): Buffer;
-  decrypt(key: string, data: Uint8Array): string;
+  /** Undefined when it was kept under a key that has been replaced. */
+  decrypt(key: string, data: Uint8Array): string | undefined;
 }
 
 /** What a task's token is bound to. */
@@ -66,27 +71,54 @@ export interface Hook {
   uid: string;
 }
 
-export async function loadSigner(db: Database, account: string): Promise<Signer> {
+export async function loadSigner(db: Database, account: string, master = new MasterKeys([])): Promise<Signer> {
+  const wrapped = (key: ServiceKeyRow) => ({ ...key, privateKey: key.privateKey && master.wrap(key.id, key.privateKey) });
+  const opened = (rows: readonly ServiceKeyRow[]) =>
+    rows.map((key) => ({ ...key, privateKey: key.privateKey && master.unwrap(key.id, key.privateKey) }));
   // The key belongs to the service, not to an account.
   const rows = await writing(db, account, async (w) => {
     if ((await readServiceKeys(w)).length === 0) {
       await lockServiceKeys(w);
-      if ((await readServiceKeys(w)).length === 0) await addServiceKey(w, makeKey(), 0);
+      if ((await readServiceKeys(w)).length === 0) await addServiceKey(w, wrapped(makeKey()), 0);
     }
-    return readServiceKeys(w);
+    const found = await readServiceKeys(w);
+    const clear = opened(found);
+    for (const [i, { id, privateKey }] of found.entries())
+      if (master.isStale(privateKey)) await wrapServiceKey(w, id, master.wrap(id, clear[i]!.privateKey));
+    return clear;
   });
   let ring = ringOf(rows);
-  const refresh = async () => {
+  const look = async () => {
     const read = await readServiceKeys(db);
     // Of two reads under way the older must not win.
-    if (read.length > ring.length) ring = ringOf(read);
+    if (read.length <= ring.length) return;
+    const { derived } = ring;
+    ring = { ...ringOf(opened(read)), before: { derived, until: Date.now() + OVERLAP_MS } };
+  };
+  // Anybody may greet, and each greeting looks: however many do, one look runs and one waits behind it.
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const refresh = (): Promise<void> => {
+    if (!running) {
+      running = look().finally(() => {
+        running = undefined;
+      });
+      return running;
+    }
+    next ??= running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        return refresh();
+      });
+    return next;
   };
   const rotate = async (tx: Tx) => {
     await lockServiceKeys(tx);
-    const before = await readServiceKeys(tx);
+    const before = opened(await readServiceKeys(tx));
     const next = makeKey();
     const old = ed25519Signer(new Secret(before.at(-1)!.privateKey));
-    await addServiceKey(tx, { ...next, statement: old(`outpost/successor/v1\n${next.publicKey}`) }, before.length);
+    await addServiceKey(tx, { ...wrapped(next), statement: old(`outpost/successor/v1\n${next.publicKey}`) }, before.length);
     tx.notify(account, TOPIC);
     return { keyId: next.id, publicKey: next.publicKey };
   };
@@ -108,13 +140,40 @@ function makeKey(): ServiceKeyRow {
 /** The key that signs, and how it came to that. */
 interface Ring extends Pick<Signer, "keyId" | "publicKey" | "pin" | "successors" | "sign"> {
   length: number;
+  derived: Derived;
+  /** What the key before made is still taken for a moment: other replicas hear of the new one a little later. */
+  before?: { derived: Derived; until: number };
 }
+
+/** What is made from the key that signs now, and moves on with it. */
+interface Derived {
+  nonceMac(text: string): string;
+  taskMac(lease: Lease): string;
+  answerKey(extra: string): Buffer;
+}
+
+const hkdf = (seed: Secret, purpose: string, extra = "") => Buffer.from(hkdfSync("sha256", seed.reveal() + extra, "outpost", purpose, 32));
+
+function derivedFrom(seed: Secret): Derived {
+  const [nonceKey, taskKey] = [hkdf(seed, "nonce"), hkdf(seed, "task-token")];
+  return {
+    nonceMac: (text) => createHmac("sha256", nonceKey).update(text).digest("base64url").slice(0, 32),
+    taskMac: ({ account, task, fence }) => createHmac("sha256", taskKey).update(`${account}\n${task}\n${fence}`).digest("base64url"),
+    answerKey: (extra) => hkdf(seed, "answer", extra),
+  };
+}
+
+const equal = (want: string, given: string): boolean => {
+  const [a, b] = [Buffer.from(want), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+};
 
 function ringOf(rows: readonly ServiceKeyRow[]): Ring {
   const { id, publicKey, privateKey } = rows.at(-1)!;
   const links = rows.slice(1).map(({ publicKey: to, statement }, i) => ({ from: rows[i]!.publicKey, to, signature: statement }));
   return {
     length: rows.length,
+    derived: derivedFrom(new Secret(privateKey)),
     keyId: id,
     publicKey,
     pin: createHash("sha256").update(Buffer.from(publicKey, "base64url")).digest("base64url").slice(0, 32),
@@ -123,15 +182,17 @@ function ringOf(rows: readonly ServiceKeyRow[]): Ring {
   };
 }
 
-/** What is derived comes from the first key for ever: addresses and secrets of webhooks must outlive its successors. */
+/**
+ * Nonces, task tokens and kept answers come from the key that signs now. Addresses and secrets of webhooks come from the first key for ever: hosts
+ * have them, and they must outlive its successors.
+ */
 function makeSigner(seed: Secret, ring: () => Ring, more: Pick<Signer, "refresh" | "rotate" | "close">): Signer {
-  const derive = (purpose: string, extra = "") => Buffer.from(hkdfSync("sha256", seed.reveal() + extra, "outpost", purpose, 32));
-  const nonceKey = derive("nonce");
-  const mac = (text: string) => createHmac("sha256", nonceKey).update(text).digest("base64url").slice(0, 32);
-  const taskKey = derive("task-token");
-  const taskMac = ({ account, task, fence }: Lease) =>
-    createHmac("sha256", taskKey).update(`${account}\n${task}\n${fence}`).digest("base64url");
-  const [hookKey, hookSecretKey] = [derive("webhook"), derive("webhook-secret")];
+  const [hookKey, hookSecretKey] = [hkdf(seed, "webhook"), hkdf(seed, "webhook-secret")];
+  /** What is derived now, and for a moment what was before. */
+  const taken = (): Derived[] => {
+    const { derived, before } = ring();
+    return before && before.until > Date.now() ? [derived, before.derived] : [derived];
+  };
   const hookId = ({ account, uid }: Hook) => {
     const name = Buffer.from(uid.replaceAll("-", ""), "hex");
     const proof = createHmac("sha256", hookKey).update(`${account}\n${uid}`).digest().subarray(0, 16);
@@ -159,20 +220,17 @@ function makeSigner(seed: Secret, ring: () => Ring, more: Pick<Signer, "refresh"
     },
     makeNonce(nowMs) {
       const text = `${nowMs.toString(36)}.${randomBytes(16).toString("base64url")}`;
-      return `${text}.${mac(text)}`;
+      return `${text}.${ring().derived.nonceMac(text)}`;
     },
     fitsNonce(nonce, nowMs) {
       const at = nonce.lastIndexOf(".");
-      const want = Buffer.from(mac(nonce.slice(0, at)));
-      const got = Buffer.from(nonce.slice(at + 1));
-      if (at < 0 || want.length !== got.length || !timingSafeEqual(want, got)) return false;
+      if (at < 0 || !taken().some(({ nonceMac }) => equal(nonceMac(nonce.slice(0, at)), nonce.slice(at + 1)))) return false;
       const made = Number.parseInt(nonce.slice(0, nonce.indexOf(".")), 36);
       return made <= nowMs + 1_000 && nowMs - made <= NONCE_SECONDS * 1_000;
     },
-    taskToken: (lease) => `ott_${lease.account}_${lease.task}_${lease.fence}_${taskMac(lease)}`,
+    taskToken: (lease) => `ott_${lease.account}_${lease.task}_${lease.fence}_${ring().derived.taskMac(lease)}`,
     fitsTaskToken(lease, given) {
-      const [want, got] = [Buffer.from(taskMac(lease)), Buffer.from(given)];
-      return want.length === got.length && timingSafeEqual(want, got);
+      return taken().some(({ taskMac }) => equal(taskMac(lease), given));
     },
     hookId,
     openHookId(id) {
@@ -190,15 +248,21 @@ function makeSigner(seed: Secret, ring: () => Ring, more: Pick<Signer, "refresh"
     // AES-256-GCM under a key from the client's text and ours: a dump of the store alone opens nothing.
     encrypt(key, text) {
       const iv = randomBytes(12);
-      const cipher = createCipheriv("aes-256-gcm", derive("answer", key), iv);
+      const cipher = createCipheriv("aes-256-gcm", ring().derived.answerKey(key), iv);
       const data = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
       return Buffer.concat([iv, cipher.getAuthTag(), data]);
     },
     decrypt(key, data) {
       const bytes = Buffer.from(data);
-      const decipher = createDecipheriv("aes-256-gcm", derive("answer", key), bytes.subarray(0, 12));
-      decipher.setAuthTag(bytes.subarray(12, 28));
-      return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
+      for (const { answerKey } of taken())
+        try {
+          const decipher = createDecipheriv("aes-256-gcm", answerKey(key), bytes.subarray(0, 12));
+          decipher.setAuthTag(bytes.subarray(12, 28));
+          return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
+        } catch {
+          // It was kept under another key.
+        }
+      return undefined;
     },
   };
 }

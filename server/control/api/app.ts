@@ -3,16 +3,19 @@ import { createServer, type Server } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import * as OpenApiValidator from "express-openapi-validator";
 import document from "../../../openapi/contract/openapi.json" with { type: "json" };
+import { Places } from "../../base/places.ts";
 import { follow } from "../../base/signal.ts";
-import { actorOf, authenticate, type Caller, nameOf } from "../access/authenticate.ts";
+import { actorOf, type Caller, nameOf } from "../access/authenticate.ts";
 import { decide } from "../access/decide.ts";
 import { notFound, Problem } from "../domain/problem.ts";
 import type { Scope } from "../domain/scope.ts";
 import { addAudit } from "../store/audit.ts";
+import { networkOf } from "../strangers/address.ts";
 import { checkAccept, checkContentType, isUpload, takesBody } from "./accept.ts";
 import { hasBody, readBody } from "./body.ts";
 import { handlers } from "./handlers.ts";
 import { answerEarly } from "./linger.ts";
+import { originOf } from "./origin.ts";
 import { sendPage } from "./page.ts";
 import { toProblem } from "./problems.ts";
 import { findRoute, type Route } from "./route.ts";
@@ -24,7 +27,7 @@ import { targetOf } from "./write.ts";
 export interface AppOptions {
   /** Check every answer against the contract too: in tests. */
   validateResponses?: boolean;
-  /** Requests in work at the same time, without long polls and watches; more are told to come again. */
+  /** Requests of known callers in work at the same time, without long polls and watches; more are told to come again. */
   maxInFlight?: number;
 }
 
@@ -35,7 +38,11 @@ interface State {
   route?: Route;
   caller?: Caller | undefined;
   scope?: Scope;
-  counted?: boolean;
+  /** The client's address, and the network that counts as one client. */
+  address: string;
+  network: string;
+  /** Gives back the place that the request holds. */
+  leave?: () => void;
 }
 
 const PROBES = new Set(["getHealth", "getReadiness", "getMetrics"]);
@@ -46,6 +53,7 @@ const WAITS = new Set([
   "getTaskLogs",
   "getRun",
   "getTaskArtifact",
+  "exportAudit",
   "putTaskArtifact",
   "getApplicationDiff",
   "getApplicationManifests",
@@ -62,14 +70,20 @@ const WAITS = new Set([
   "testCluster",
 ]);
 
+/** The part of the places that one caller may hold: the others still get in. */
+const ONE_CALLER = 0.6;
+/** Long polls, watches and questions to agents. A program may watch thousands of objects, and one key may serve several programs. */
+const WAIT_PLACES = { total: 20_000, each: 5_000 };
+
 /**
  * The HTTP server: route → who is it → body within limits → does it fit the contract → may they → do it. Every refusal on the way is
- * a Problem and ends in `fail`.
+ * a Problem and ends in `fail`. A request takes a place only once its caller is known: what strangers may use is bounded in `strangers/`.
  */
 export function createApp(s: Services, options: AppOptions = {}): Server {
   const table = handlers(s) as unknown as Record<string, (call: AnyCall) => Promise<AnyReply>>;
   const { maxInFlight = 500 } = options;
-  let inFlight = 0;
+  const places = new Places({ total: maxInFlight, each: Math.ceil(maxInFlight * ONE_CALLER) });
+  const waits = new Places(WAIT_PLACES);
   const app = express();
   app.set("etag", false);
   app.set("query parser", "simple");
@@ -78,37 +92,40 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
   const state = (res: Response): State => res.locals as State;
 
   app.use((req: Request, res: Response, next: NextFunction) => {
-    Object.assign(res.locals, { id: randomUUID(), started: performance.now() });
+    const address = s.strangers.proxies.clientOf(req.socket.remoteAddress ?? "", forwardedFor(req));
+    Object.assign(res.locals, { id: randomUUID(), started: performance.now(), address, network: networkOf(address) });
     res.setHeader("Request-Id", state(res).id);
     res.setHeader("X-Content-Type-Options", "nosniff");
+    // Behind a proxy that speaks TLS: browsers never come back over plain HTTP.
+    if (s.publicUrl?.startsWith("https:")) res.setHeader("Strict-Transport-Security", "max-age=31536000");
     res.on("finish", () => record(s, req, state(res), res.statusCode));
     // Node leaves the body of an answer to HEAD away by itself. An endless answer without a body makes no sense.
     if (req.method === "HEAD" && !/^\/v1\/((tasks\/)?watch\b|applications\/[^/]*\/logs\b)/.test(req.originalUrl)) req.method = "GET";
     if (req.headers.host === undefined) throw new Problem("invalid_request", "The request has no Host header.");
-    if (req.method === "GET" && /^\/(\?|$)/.test(req.originalUrl)) return sendPage(res, originOf(req));
+    if (req.method === "GET" && /^\/(\?|$)/.test(req.originalUrl)) return sendPage(res, originOf(req, s.publicUrl));
     const route = findRoute(req.method, req.originalUrl);
     state(res).route = route;
     checkAccept(req, route.row);
-    if (!WAITS.has(route.operation) && route.row.access !== "public") {
-      if (inFlight >= maxInFlight)
-        throw new Problem("too_many_requests", "The service is busy. Try again in a moment.", { retryAfterSeconds: 1 });
-      inFlight++;
-      state(res).counted = true;
-      res.on("close", () => {
-        inFlight--;
-      });
-    }
     next();
   });
 
   app.use(
     step(async (req, res) => {
-      const { access, task = false } = state(res).route!.row;
-      if (access === "public") return;
-      const caller = await authenticate(s.db, s.signer, req.headers.authorization);
+      const { network, route } = state(res);
+      const { operation, row } = route!;
+      const { access, task = false } = row;
+      if (access === "public") return admitStranger(s, operation, network);
+      const caller = await s.strangers.door.authenticate(s.db, s.signer, req.headers.authorization, network);
       state(res).caller = caller;
       const fits = { key: access !== "worker", worker: access === "worker", task };
       if (!caller || !fits[caller.kind]) throw unauthenticated(access === "worker");
+      s.strangers.sockets.known(req.socket);
+      const leave = (WAITS.has(operation) ? waits : places).tryTake(`${caller.account} ${nameOf(caller)}`);
+      if (!leave) throw new Problem("too_many_requests", "The service is busy. Try again in a moment.", { retryAfterSeconds: 1 });
+      state(res).leave = leave;
+      // The caller may have left while it was looked up.
+      if (res.closed) leave();
+      else res.on("close", leave);
     }),
   );
 
@@ -130,7 +147,10 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
         return;
       }
       checkContentType(req, row, given);
-      req.body = given ? await readBody(req, operation) : undefined;
+      const { network } = state(res);
+      req.body = given
+        ? await readBody(req, operation, row.access === "public" ? { bodies: s.strangers.bodies, sender: network } : undefined)
+        : undefined;
       if (req.body === undefined) {
         if (required) throw new Problem("invalid_json", "The operation needs a JSON body.");
         req.body = {};
@@ -196,8 +216,9 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
       caller,
       scope,
       requestId: id,
-      address: req.socket.remoteAddress ?? "",
-      origin: originOf(req),
+      address: state(res).address,
+      network: state(res).network,
+      origin: originOf(req, s.publicUrl),
       signal: gone.signal,
     });
     await send(res, reply);
@@ -220,6 +241,11 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     app,
   );
   answerBrokenRequests(server);
+  server.on("connection", (socket) => {
+    const address = s.strangers.proxies.clientOf(socket.remoteAddress ?? "", undefined);
+    // A proxy's connections carry requests of many clients.
+    if (!s.strangers.proxies.has(address)) s.strangers.sockets.opened(socket, networkOf(address));
+  });
   return server;
 }
 
@@ -228,6 +254,17 @@ function step(work: (req: Request, res: Response) => Promise<void>) {
   return (req: Request, res: Response, next: NextFunction): void => {
     work(req, res).then(() => next(), next);
   };
+}
+
+/** @throws Problem when a network greets, enrols or opens sessions too often. */
+function admitStranger(s: Services, operation: string, network: string): void {
+  if (PROBES.has(operation) || operation === "receiveWebhook" || s.strangers.workers.take(network)) return;
+  throw new Problem("too_many_requests", "Too many workers of this address ask at once. Try again in a moment.", { retryAfterSeconds: 1 });
+}
+
+function forwardedFor(req: Request): string | undefined {
+  const text = req.headers["x-forwarded-for"];
+  return Array.isArray(text) ? text.join(",") : text;
 }
 
 function unauthenticated(worker: boolean): Problem {
@@ -255,7 +292,7 @@ async function fail(s: Services, error: unknown, req: Request, res: Response, st
   const known = toProblem(error);
   if (!known) s.log.error({ err: error, request: state.id, operation: state.route?.operation }, "a defect: please report it");
   const problem = known ?? new Problem("internal", "The service has a defect here; its log has more under this request id.");
-  await auditFailure(s, problem, req, state).catch((failure: unknown) => s.log.error({ err: failure }, "no audit line could be written"));
+  await auditFailure(s, problem, state).catch((failure: unknown) => s.log.error({ err: failure }, "no audit line could be written"));
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
@@ -267,11 +304,12 @@ async function fail(s: Services, error: unknown, req: Request, res: Response, st
   res.setHeader("Cache-Control", "no-store");
   const text = JSON.stringify(problem.body(state.id));
   // What is left of an unread body would be taken for the next request.
+  state.leave?.();
   if (req.complete) res.end(text);
-  else answerEarly(req, res, text);
+  else answerEarly(req, res, text, { places: s.strangers.lingering, network: state.network });
 }
 
-async function auditFailure(s: Services, problem: Problem, req: Request, { route, caller, scope, id }: State): Promise<void> {
+async function auditFailure(s: Services, problem: Problem, { route, caller, scope, id, address }: State): Promise<void> {
   const denied =
     problem.code === "forbidden" || problem.code === "unauthenticated" || problem.code === "session_expired" || "denied" in problem;
   if (denied) s.metrics.denied.inc({ code: problem.code });
@@ -281,7 +319,7 @@ async function auditFailure(s: Services, problem: Problem, req: Request, { route
   await addAudit(s.db, {
     ...at,
     actor: nameOf(caller),
-    address: req.socket.remoteAddress,
+    address,
     operation: route.operation,
     target: targetOf({ params: route.params, scope: at, body: undefined }),
     outcome: denied ? "denied" : "refused",
@@ -307,11 +345,4 @@ function badAnswer(s: Services, error: Error, _body: unknown, req: unknown): voi
 function sizeOf(req: Request): number | undefined {
   const length = req.headers["content-length"];
   return length === undefined ? undefined : Number(length);
-}
-
-/** The address as the client wrote it; a Host that is no host is not repeated anywhere. */
-function originOf(req: Request): string {
-  const host = req.headers.host ?? "";
-  const safe = /^[A-Za-z0-9.\-:[\]]{1,255}$/.test(host) ? host : "localhost";
-  return `${"encrypted" in req.socket ? "https" : "http"}://${safe}`;
 }

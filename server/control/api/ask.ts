@@ -1,4 +1,5 @@
 import type { Fault } from "../../../openapi/contract/validators.js";
+import { nameOf } from "../access/authenticate.ts";
 import { notFound, Problem } from "../domain/problem.ts";
 import { keyOf } from "../domain/scope.ts";
 import { tryFindDelivery } from "../store/deliveries.ts";
@@ -6,6 +7,8 @@ import type { Stored } from "../store/objects.ts";
 import type { Sql } from "../store/sql.ts";
 import type { TaskRow } from "../tasks/rows.ts";
 import { findAgentOf } from "./nouns/references.ts";
+import type { Services } from "./services.ts";
+import type { Call } from "./typed.ts";
 
 export async function requireAgentOf(sql: Sql, object: Stored): Promise<Stored> {
   const agent = await findAgentOf(sql, object);
@@ -17,6 +20,21 @@ export async function requireAgentOf(sql: Sql, object: Stored): Promise<Stored> 
 export async function questionParams(sql: Sql, object: Stored): Promise<Record<string, unknown>> {
   const delivery = await tryFindDelivery(sql, object.account, object.uid);
   return { collection: object.collection, key: keyOf(object, object.id), uid: object.uid, name: delivery?.name ?? object.id };
+}
+
+/** Does `work`, which asks an agent, while the question's places are held. */
+export async function asking<T>(
+  { questions }: Pick<Services, "questions">,
+  { caller }: Pick<Call<"getApplicationTree">, "caller">,
+  agent: Stored,
+  work: () => Promise<T>,
+): Promise<T> {
+  const leave = questions.take(agent, nameOf(caller));
+  try {
+    return await work();
+  } finally {
+    leave();
+  }
 }
 
 /** What an agent answered, when it could and the answer is what the contract says. */

@@ -2,18 +2,26 @@ import type { IncomingMessage } from "node:http";
 import type { OperationId } from "../../../openapi/contract/operations.ts";
 import { parseJson } from "../../base/json.ts";
 import { Problem } from "../domain/problem.ts";
+import type { StrangerBodies } from "../strangers/bodies.ts";
 
 /** A worker sends the state of thousands of objects at once, or a chart's objects as the answer to a question; a person's request has one object in it. */
 const MAX_BYTES = { exchange: 16 * 1024 * 1024, other: 1024 * 1024 };
 const LIMITS = { exchange: { depth: 64, members: 2_000_000 }, other: { depth: 64, members: 50_000 } };
 
+/** What a worker says before it is known: its keys, or what it is able to do. */
+const STRANGER = { max: 256 * 1024, deadlineMs: 10_000 };
+
 /** Reads a body within its limits and parses it; undefined when there is none. Nothing is parsed before its size is known to be fine. */
-export async function readBody(req: IncomingMessage, operation: OperationId): Promise<unknown> {
+export async function readBody(
+  req: IncomingMessage,
+  operation: OperationId,
+  stranger?: { bodies: StrangerBodies; sender: string },
+): Promise<unknown> {
   const size = operation === "exchange" || operation === "completeTask" ? "exchange" : "other";
   const max = MAX_BYTES[size];
   const announced = Number(req.headers["content-length"] ?? 0);
   if (announced > max) throw tooLarge(max);
-  const bytes = await collect(req, max);
+  const bytes = stranger ? await stranger.bodies.read(req, { ...STRANGER, sender: stranger.sender, announced }) : await collect(req, max);
   if (bytes.length === 0) return undefined;
   const parsed = parseJson(bytes, LIMITS[size]);
   if (parsed.ok) return parsed.value;

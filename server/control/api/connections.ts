@@ -3,12 +3,12 @@ import type { Schemas } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
 import { askAgent } from "../tasks/ask.ts";
 import type { TaskRow } from "../tasks/rows.ts";
-import { answerOf, questionParams, requireAgentOf } from "./ask.ts";
+import { answerOf, asking, questionParams, requireAgentOf } from "./ask.ts";
 import { findObject } from "./nouns/find.ts";
 import type { Services } from "./services.ts";
-import type { Handler } from "./typed.ts";
+import type { Call, Handler } from "./typed.ts";
 
-type Asking = { params: { id: string }; scope: Scope; signal: AbortSignal };
+type Asking = { params: { id: string }; scope: Scope; signal: AbortSignal } & Pick<Call<"testCluster">, "caller">;
 
 async function ask(
   s: Services,
@@ -18,7 +18,7 @@ async function ask(
 ): Promise<TaskRow> {
   const object = await findObject(s.db, collection, call.scope, call.params.id);
   const agent = await requireAgentOf(s.db, object);
-  return askAgent(s.db, agent, { kind, params: await questionParams(s.db, object) }, call.signal);
+  return asking(s, call, agent, async () => askAgent(s.db, agent, { kind, params: await questionParams(s.db, object) }, call.signal));
 }
 
 /** A connection that does not work is an answer, not a problem. */

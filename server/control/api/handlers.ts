@@ -22,6 +22,7 @@ import {
 } from "./applications/read.ts";
 import { runApplicationAction } from "./applications/resource-action.ts";
 import { generateApplicationSet } from "./applications/sets.ts";
+import { exportAudit, listAudit } from "./audit/read.ts";
 import { getRepositoryCharts, getRepositoryRefs, testCluster, testRepository } from "./connections.ts";
 import { remove, removeDelivered } from "./nouns/delete.ts";
 import { getObject } from "./nouns/get.ts";
@@ -33,7 +34,7 @@ import { getRun, listRuns } from "./pipelines/read.ts";
 import { cancelRun, runPipeline } from "./pipelines/run.ts";
 import { rotateServiceKey } from "./servicekey.ts";
 import type { Services } from "./services.ts";
-import { getHealth, getMetrics, getReadiness, listAudit, whoAmI } from "./small.ts";
+import { getHealth, getMetrics, getReadiness, whoAmI } from "./small.ts";
 import { getTaskArtifact } from "./tasks/artifact.ts";
 import { cancelTask } from "./tasks/cancel.ts";
 import { createTask } from "./tasks/create.ts";
@@ -182,6 +183,7 @@ export function handlers(s: Services): Handlers {
     deleteApiKey: deleteApiKey(s),
     whoAmI: whoAmI(),
     listAudit: listAudit(s),
+    exportAudit: exportAudit(s),
     getHealth: getHealth(),
     getReadiness: getReadiness(s),
     getMetrics: getMetrics(s),

@@ -14,6 +14,7 @@ export interface Metrics {
   running: Gauge<"level">;
   waiting: Gauge;
   denied: Counter<"code">;
+  strangers: Counter<"why">;
   webhooks: Counter<"provider" | "outcome">;
 }
 
@@ -56,6 +57,12 @@ export function makeMetrics(): Metrics {
       name: "outpost_webhook_requests_total",
       help: "Calls of webhooks by their provider and what became of them; `none` where no webhook was found yet.",
       labelNames: ["provider", "outcome"],
+      registers,
+    }),
+    strangers: new Counter({
+      name: "outpost_strangers_refused_total",
+      help: "Callers without a valid credential that were refused: `token`, `proof`, `worker`, `nonce`, or a `connection` that made room.",
+      labelNames: ["why"],
       registers,
     }),
     denied: new Counter({

@@ -2,9 +2,11 @@ import type { Logger } from "pino";
 import type { Signer } from "../access/signer.ts";
 import type { Limits } from "../domain/limits.ts";
 import type { Database } from "../store/sql.ts";
+import type { Strangers } from "../strangers/strangers.ts";
 import type { Bounds } from "../tasks/bounds.ts";
 import type { Desks } from "../tasks/desk.ts";
 import type { Contacts } from "../tasks/presence.ts";
+import type { Questions } from "../tasks/questions.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Webhooks } from "./webhooks/door.ts";
 
@@ -24,6 +26,10 @@ export interface Services {
   /** Who was heard of. */
   contacts: Contacts;
   bounds: Bounds;
+  /** What callers without a valid credential may use. */
+  strangers: Strangers;
+  /** How many questions to agents may wait. */
+  questions: Questions;
   /** What was heard of Git hosts. */
   webhooks: Webhooks;
   /** How much is kept of tasks. */

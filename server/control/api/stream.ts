@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { drained } from "./drained.ts";
 
 // A reader that takes nothing for this long is cut; it resumes where it was.
 const STALL_MS = 30_000;
@@ -38,9 +38,6 @@ export class EventStream {
   async #write(text: string): Promise<void> {
     // To a reader that has left nothing is written, and above all nothing is waited for.
     if (this.#gone || this.#res.destroyed || this.#res.write(text) || this.#gone) return;
-    const stalled = AbortSignal.timeout(STALL_MS);
-    await Promise.race([once(this.#res, "drain", { signal: stalled }), once(this.#res, "close", { signal: stalled })]).catch(() =>
-      this.#res.destroy(),
-    );
+    await drained(this.#res, STALL_MS);
   }
 }

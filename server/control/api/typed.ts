@@ -19,7 +19,10 @@ export type Headers = Record<string, string>;
 
 type ReplyFor<Status, Response> = Response extends { content: { "application/json": infer Body } }
   ? { status: Status; body: Body; headers?: Headers }
-  : Response extends { content: { "text/event-stream": unknown } } | { content: { "application/octet-stream": unknown } }
+  : Response extends
+        | { content: { "text/event-stream": unknown } }
+        | { content: { "application/octet-stream": unknown } }
+        | { content: { "application/x-ndjson": unknown } }
     ? { status: Status; stream: (res: ServerResponse) => Promise<void> }
     : Response extends { content: Record<string, unknown> }
       ? { status: Status; text: string; type: string }
@@ -50,8 +53,11 @@ export interface Call<Op extends OperationId> {
   /** The account and the `org` and `project` of the query. */
   scope: Scope;
   requestId: string;
+  /** The client's address. */
   address: string;
-  /** `http://host:port` as the client addressed us. */
+  /** What counts as one client: its address, or the /64 network of an IPv6 address. */
+  network: string;
+  /** Address of the service: OUTPOST_PUBLIC_URL, else that of the connection. Never the caller's own text. */
   origin: string;
   /** Aborted when the client is gone or the server stops. */
   signal: AbortSignal;

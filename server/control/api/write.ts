@@ -39,7 +39,13 @@ export async function recorded<R extends AnyReply>(s: Services, tx: Sql, call: W
         "idempotency_mismatch",
         "This Idempotency-Key came with another request within the last 24 hours. Use a new key for a new request.",
       );
-    return JSON.parse(s.signer.decrypt(key, seen.answer)) as R;
+    const answer = s.signer.decrypt(key, seen.answer);
+    if (answer === undefined)
+      throw new Problem(
+        "conflict",
+        "The request with this Idempotency-Key was carried out, but its answer was kept under a service key that has been replaced. Read the object to see its state.",
+      );
+    return JSON.parse(answer) as R;
   }
   const reply = await audited(tx, call, await work());
   await storeAnswer(tx, account, name, reply.status, s.signer.encrypt(key, JSON.stringify(reply)));

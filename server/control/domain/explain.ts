@@ -1,3 +1,4 @@
+import { type ApprovalGiven, type ApprovalWanted, describeApproval, isApproved } from "./approval.ts";
 import { contains, type Scope } from "./scope.ts";
 
 /** A delegate's replica as the queue sees it. */
@@ -13,6 +14,8 @@ export interface Candidate extends Scope {
   paused: boolean;
   /** Kinds that the delegate may run; none means all it can. */
   kinds: readonly string[];
+  /** The approval that its delegate asks for. */
+  requiresApproval?: ApprovalWanted | undefined;
   tags: readonly string[];
   capabilities: readonly string[];
   /** What it says it lacks, by kind. */
@@ -26,6 +29,7 @@ export interface Candidate extends Scope {
 export interface Wanted extends Scope {
   kind: string;
   selectors: readonly string[];
+  approval?: ApprovalGiven | undefined;
   /** The replica that lost or failed it last, and until when another has the first chance. */
   avoid?: { instance: string; until: Date } | undefined;
 }
@@ -42,6 +46,8 @@ export function whyNot(worker: Candidate, task: Wanted, now = new Date()): strin
   const missing = missingTags(worker, task.selectors);
   if (missing.length) return `SelectorMismatch: it lacks the tag ${missing.map((tag) => `\`${tag}\``).join(", ")}`;
   if (worker.kinds.length > 0 && !worker.kinds.includes(task.kind)) return `KindNotAllowed: its delegate may not run ${task.kind}`;
+  if (worker.requiresApproval && !isApproved(worker.requiresApproval, task.approval))
+    return `ApprovalRequired: its delegate takes tasks of pipeline runs with ${describeApproval(worker.requiresApproval)} only`;
   if (!worker.capabilities.includes(task.kind)) {
     const why = worker.lacking.find((l) => l.kind === task.kind)?.why;
     return why ? `NotCapable: ${why}` : `NotCapable: its version ${worker.version} does not know ${task.kind}`;

@@ -1,4 +1,4 @@
-/** How much the service keeps of tasks. */
+/** How much the service keeps. */
 export interface Limits {
   /** Tasks that may wait in one scope, and in the whole account. */
   queueScope: number;
@@ -7,4 +7,8 @@ export interface Limits {
   artifactBytes: number;
   /** A task that has ended is forgotten after so long, with its log and files. */
   retentionSeconds: number;
+  /** Lines of the audit trail are removed after so long; 0 keeps them for ever. */
+  auditSeconds: number;
+  /** The folder where they are written first. */
+  auditDir?: string | undefined;
 }

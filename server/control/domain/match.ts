@@ -1,3 +1,4 @@
+import { type ApprovalGiven, type ApprovalWanted, isApproved } from "./approval.ts";
 import { missingTags } from "./explain.ts";
 import { contains, type Scope } from "./scope.ts";
 
@@ -6,6 +7,8 @@ export interface Shape extends Scope {
   shape: string;
   kind: string;
   selectors: readonly string[];
+  /** Who has approved the runs of these tasks. */
+  approval?: ApprovalGiven | undefined;
 }
 
 /** A worker that asks for tasks. */
@@ -15,19 +18,22 @@ export interface Taker extends Scope {
   capabilities: readonly string[];
   /** Kinds that its delegate may run; none means all it can. */
   kinds: readonly string[];
+  /** The approval that its delegate asks for. */
+  requiresApproval?: ApprovalWanted | undefined;
   /** How many more it takes. */
   room: number;
   /** How busy it is, to be compared: running tasks by capacity. */
   load: number;
 }
 
-/** A worker takes tasks of its own scope and of those below, whose selectors are all among its tags, and whose kind it can and may run. */
+/** A worker takes tasks of its own scope and of those below, whose selectors are all among its tags, and whose kind it can and may run, and that were approved as its delegate asks. */
 export function couldTake(taker: Taker, shape: Shape): boolean {
   return (
     contains(taker, shape) &&
     taker.capabilities.includes(shape.kind) &&
     (taker.kinds.length === 0 || taker.kinds.includes(shape.kind)) &&
-    missingTags(taker, shape.selectors).length === 0
+    missingTags(taker, shape.selectors).length === 0 &&
+    isApproved(taker.requiresApproval, shape.approval)
   );
 }
 

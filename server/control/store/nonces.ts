@@ -8,3 +8,8 @@ export async function useNonce(sql: Sql, account: string, hash: string, seconds:
   );
   return rows.length > 0;
 }
+
+/** Whether a nonce was used up already. */
+export async function isUsed(sql: Sql, account: string, hash: string): Promise<boolean> {
+  return (await sql.query("select 1 from nonces where account = $1 and hash = $2", [account, hash])).length > 0;
+}

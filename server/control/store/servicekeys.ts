@@ -3,7 +3,7 @@ import type { Sql, Tx } from "./sql.ts";
 export interface ServiceKeyRow {
   id: string;
   publicKey: string;
-  /** Empty once there is a successor; the first key keeps it, because secrets are derived from it. */
+  /** Wrapped by a master key (`access/master.ts`), or in clear without one. Empty once there is a successor; the first key keeps it, because secrets are derived from it. */
   privateKey: string;
   /** The signature of the key before over this one; empty for the first. */
   statement: string;
@@ -21,6 +21,11 @@ export async function readServiceKeys(sql: Sql): Promise<ServiceKeyRow[]> {
  */
 export async function lockServiceKeys(tx: Tx): Promise<void> {
   await tx.query("lock table service_keys in share row exclusive mode");
+}
+
+/** Replaces how a private key is stored, not the key. */
+export async function wrapServiceKey(sql: Sql, id: string, privateKey: string): Promise<void> {
+  await sql.query("update service_keys set private_key = $2 where account = '' and id = $1", [id, privateKey]);
 }
 
 /** Adds the key after `before` others; without the lock the index refuses one of two that are added at once after the same. */

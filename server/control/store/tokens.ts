@@ -40,6 +40,11 @@ export async function insertToken(
   return toToken(rows[0]!);
 }
 
+export async function tryFindToken(sql: Sql, account: string, id: string): Promise<TokenRow | undefined> {
+  const rows = await sql.query(`${SELECT} where account = $1 and id = $2`, [account, id]);
+  return rows[0] && toToken(rows[0]);
+}
+
 /** Locks the row: two workers that show one token at the same moment are served one after the other. */
 export async function tryLockToken(sql: Sql, account: string, id: string): Promise<TokenRow | undefined> {
   const rows = await sql.query(`${SELECT} where account = $1 and id = $2 for update`, [account, id]);

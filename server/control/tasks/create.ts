@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { ApprovalGiven } from "../domain/approval.ts";
 import type { Scope } from "../domain/scope.ts";
 import { type AuditLine, auditFrom, auditValues } from "../store/audit.ts";
 import { agentTopic } from "../store/deliveries.ts";
@@ -25,6 +26,8 @@ export interface NewTask extends Scope {
   /** The pipeline run that it is a step of. */
   run?: string | undefined;
   step?: string | undefined;
+  /** Who has approved the run before the step began. */
+  approval?: ApprovalGiven | undefined;
 }
 
 const QUEUE_TIMEOUT_SECONDS = 86_400;
@@ -52,6 +55,7 @@ const COLUMNS = [
   ["run", "text"],
   ["step", "text"],
   ["shape", "text"],
+  ["approval", "jsonb"],
 ] as const;
 
 /** The insert of one task, with whatever condition a caller puts behind `where`. */
@@ -82,6 +86,7 @@ function valuesOf(t: NewTask, id: string, shape: string): unknown[] {
     t.run ?? null,
     t.step ?? null,
     shape,
+    t.approval ? JSON.stringify(t.approval) : null,
   ];
 }
 
@@ -110,6 +115,7 @@ function rowOf(t: NewTask, id: string, shape: string, createdAt: Date): TaskRow 
     retryOf: t.retryOf,
     run: t.run,
     step: t.step,
+    approval: t.approval,
     shape,
     ...{ state: "Queued", fence: 0, attempt: 0, cancelRequested: false, tries: [] },
     ...{ logLast: 0, logBase: 0, logBytes: 0, logFinal: none, createdAt, queuedAt: createdAt, startedAt: none, endedAt: none },

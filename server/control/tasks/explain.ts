@@ -40,6 +40,7 @@ const toCandidate = (r: Row): Candidate => ({
   draining: r.draining,
   paused: r.spec.paused === true,
   kinds: r.spec.kinds ?? [],
+  requiresApproval: r.spec.requiresApproval,
   tags: [...(r.spec.tags ?? []), ...r.tags],
   capabilities: r.capabilities,
   lacking: r.lacking,

@@ -18,7 +18,7 @@ const MAX_SHAPES = 2_000;
  */
 export async function queuedShapes(sql: Sql, account: string): Promise<Head[]> {
   await mendShapes(sql, account);
-  const fields = "shape, org, project, kind, selectors, queued_at, avoid_until";
+  const fields = "shape, org, project, kind, selectors, approval, queued_at, avoid_until";
   const of = "from tasks where account = $1 and state = 'Queued' and agent_uid is null";
   const rows = await sql.query(
     `with recursive head as (
@@ -34,6 +34,7 @@ export async function queuedShapes(sql: Sql, account: string): Promise<Head[]> {
     shape: r.shape,
     kind: r.kind,
     selectors: r.selectors,
+    approval: r.approval ?? undefined,
     due: r.due,
     avoided: r.avoided,
   }));
@@ -42,14 +43,14 @@ export async function queuedShapes(sql: Sql, account: string): Promise<Head[]> {
 /** Gives tasks their shape that a replica of the version before has queued. */
 async function mendShapes(sql: Sql, account: string): Promise<void> {
   const rows = await sql.query(
-    "select id, org, project, kind, selectors from tasks where account = $1 and shape = '' and state = 'Queued' and agent_uid is null limit 500",
+    "select id, org, project, kind, selectors, approval from tasks where account = $1 and shape = '' and state = 'Queued' and agent_uid is null limit 500",
     [account],
   );
   for (const r of rows)
     await sql.query("update tasks set shape = $3 where account = $1 and id = $2", [
       account,
       r.id,
-      shapeOf({ account, org: r.org, project: r.project, kind: r.kind, selectors: r.selectors }),
+      shapeOf({ account, org: r.org, project: r.project, kind: r.kind, selectors: r.selectors, approval: r.approval ?? undefined }),
     ]);
 }
 

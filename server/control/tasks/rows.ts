@@ -1,3 +1,4 @@
+import type { ApprovalGiven } from "../domain/approval.ts";
 import type { Schemas } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { TaskState } from "../domain/tasks.ts";
@@ -25,6 +26,8 @@ export interface TaskRow extends Scope {
   retryOf: string | undefined;
   run: string | undefined;
   step: string | undefined;
+  /** Who has approved its run before its step began. */
+  approval: ApprovalGiven | undefined;
   shape: string;
   /** The replica that lost or failed it last, passed over until then. */
   avoid: { instance: string; until: Date } | undefined;
@@ -73,6 +76,7 @@ export function toTask(r: Row): TaskRow {
     retryOf: r.retry_of ?? undefined,
     run: r.run ?? undefined,
     step: r.step ?? undefined,
+    approval: r.approval ?? undefined,
     shape: r.shape,
     avoid: r.avoid_worker && r.avoid_until ? { instance: r.avoid_worker, until: r.avoid_until } : undefined,
     attemptWorker: r.attempt_worker ?? undefined,

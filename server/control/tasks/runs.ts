@@ -1,6 +1,7 @@
+import { type ApprovalGiven, countApprovals } from "../domain/approval.ts";
 import type { Schemas } from "../domain/nouns.ts";
 import { advance, dueAt, type Move, type TaskNow } from "../domain/pipelines/advance.ts";
-import type { PipelineSpec } from "../domain/pipelines/graph.ts";
+import { ancestorsOf, type PipelineSpec } from "../domain/pipelines/graph.ts";
 import { type Stored, tryFindByUid, updateObject } from "../store/objects.ts";
 import { dueRuns, insertRun, type RunRow, tryLockRun, updateRun } from "../store/runs.ts";
 import type { Database } from "../store/sql.ts";
@@ -61,7 +62,8 @@ async function carryOut(w: Writer, run: RunRow, move: Move, now: Date): Promise<
     const { kind, params, selectors = [], timeoutSeconds = 600, maxAttempts = 3, idempotent = false, ...more } = move.request;
     const { account, org, project, requestedBy } = run;
     const fixed = { account, org, project, kind, params, selectors, timeoutSeconds, maxAttempts, idempotent, requestedBy };
-    const named = { ...more, name: more.name ?? `${run.pipeline}/${step.id}`.slice(0, 128), run: run.id, step: step.id };
+    const approval = approvalOf(run, step.id);
+    const named = { ...more, name: more.name ?? `${run.pipeline}/${step.id}`.slice(0, 128), run: run.id, step: step.id, approval };
     const task = await createTaskRow(w, { ...fixed, ...named });
     Object.assign(step, { state: "Running", task: task.id, startedAt });
   } else if (move.do === "wait") Object.assign(step, { state: "Waiting", startedAt, ...(move.message ? { message: move.message } : {}) });
@@ -73,6 +75,17 @@ async function carryOut(w: Writer, run: RunRow, move: Move, now: Date): Promise<
     delete step.message;
     Object.assign(step, end, { endedAt: startedAt });
   }
+}
+
+/** Who has approved the run in steps that have certainly ended before this one. What a step asked for does not count: who decided does. */
+function approvalOf(run: RunRow, id: string): ApprovalGiven | undefined {
+  const index = run.spec.steps.findIndex((step) => step.id === id);
+  const before = ancestorsOf(run.spec, index);
+  const approved = run.steps.filter((step) => before.has(step.id) && step.state === "Succeeded");
+  return countApprovals(
+    approved.flatMap((step) => step.decisions ?? []),
+    run.requestedBy,
+  );
 }
 
 /** The tasks of the steps that run. They are not locked: a task that ends right after this look wakes the run again. */

@@ -48,6 +48,7 @@ export async function standingsOf(sql: Sql, account: string, sessions: readonly 
         tags: [...(row.spec.tags ?? []), ...row.tags],
         capabilities: s.capabilities,
         kinds: row.spec.kinds ?? [],
+        requiresApproval: row.spec.requiresApproval,
         room: Math.max(0, capacity - row.running),
         load: row.running / Math.max(capacity, 1),
       };

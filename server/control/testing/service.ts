@@ -73,7 +73,7 @@ export async function ask(url: string, method: string, path: string, asking: Ask
     ...(asking.signal ? { signal: asking.signal } : {}),
   });
   const text = await response.text();
-  const json = /json/.test(response.headers.get("content-type") ?? "");
+  const json = /[/+]json\b/.test(response.headers.get("content-type") ?? "");
   return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : undefined };
 }
 

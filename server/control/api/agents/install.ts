@@ -6,6 +6,7 @@ import type { Schemas } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import type { Stored } from "../../store/objects.ts";
 import { findObject } from "../nouns/find.ts";
+import { isGuess } from "../origin.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
 import { type WriteCall, write } from "../write.ts";
@@ -45,7 +46,13 @@ function refuse(refused: Refused | undefined): void {
 }
 
 function valuesOf(s: Services, call: InstallCall, object: Stored, token?: string): InstallValues {
-  const { endpoint = s.publicUrl ?? call.origin, withToken: _, ...given } = call.body ?? {};
+  const { endpoint = call.origin, withToken: _, ...given } = call.body ?? {};
+  if (!call.body?.endpoint && isGuess(call.origin, s.publicUrl))
+    throw new Problem(
+      "invalid_field",
+      "The service does not know its own address. Give `endpoint`, for example https://outpost.example.com, or set OUTPOST_PUBLIC_URL where the service runs.",
+      { pointer: "/endpoint" },
+    );
   if (!/^https?:\/\/[!#-&(-?A-[\]-_a-~]+$/.test(endpoint))
     throw new Problem("invalid_field", "`endpoint` is an http:// or https:// address without credentials.", { pointer: "/endpoint" });
   const scope = {

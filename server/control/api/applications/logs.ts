@@ -1,6 +1,6 @@
 import { validateApplicationLogLine, validateApplicationLogOpen } from "../../../../openapi/contract/validators.js";
 import { tryParseDuration } from "../../../base/duration.ts";
-import { stillValid } from "../../access/authenticate.ts";
+import { nameOf, stillValid } from "../../access/authenticate.ts";
 import { Problem } from "../../domain/problem.ts";
 import { addAudit } from "../../store/audit.ts";
 import { type Line, linesOf } from "../../tasks/lines.ts";
@@ -40,10 +40,16 @@ export const getApplicationLogs =
       since: since === undefined ? undefined : Math.max(1, Math.ceil(tryParseDuration(since)! / 1_000)),
     };
     const params = { ...(await questionParams(s.db, app)), ...(JSON.parse(JSON.stringify(wanted)) as object) };
-    await addAudit(s.db, acceptedLine(call));
-    const lines = linesOf(s.db, agent, { kind: "application.logs", params, seconds: timeoutSeconds }, call.signal);
-    const first = await opened(lines);
-    return { status: 200, stream: (res) => tell(s, call, new EventStream(res), first, lines) };
+    const leave = s.questions.take(agent, nameOf(call.caller));
+    try {
+      await addAudit(s.db, acceptedLine(call));
+      const lines = linesOf(s.db, agent, { kind: "application.logs", params, seconds: timeoutSeconds }, call.signal);
+      const first = await opened(lines);
+      return { status: 200, stream: (res) => tell(s, call, new EventStream(res), first, lines).finally(leave) };
+    } catch (error) {
+      leave();
+      throw error;
+    }
   };
 
 /** The first lines; who gets none is told why before anything is answered. */

@@ -8,7 +8,7 @@ import {
   validateRevisionInfo,
 } from "../../../../openapi/contract/validators.js";
 import { askAgent, type Question } from "../../tasks/ask.ts";
-import { answerOf, questionParams, requireAgentOf } from "../ask.ts";
+import { answerOf, asking, questionParams, requireAgentOf } from "../ask.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
@@ -59,13 +59,15 @@ export const getApplicationHistory =
 
 async function read<T>(
   s: Services,
-  call: Pick<Call<"getApplicationDiff">, "params" | "scope" | "signal">,
+  call: Pick<Call<"getApplicationDiff">, "params" | "scope" | "signal" | "caller">,
   kind: Question["kind"],
   fits: Check<T>,
   extra: Record<string, unknown>,
 ): Promise<T> {
   const app = await findObject(s.db, "applications", call.scope, call.params.id);
   const agent = await requireAgentOf(s.db, app);
-  const params = { ...(await questionParams(s.db, app)), ...(JSON.parse(JSON.stringify(extra)) as object) };
-  return answerOf(await askAgent(s.db, agent, { kind, params }, call.signal), fits);
+  return asking(s, call, agent, async () => {
+    const params = { ...(await questionParams(s.db, app)), ...(JSON.parse(JSON.stringify(extra)) as object) };
+    return answerOf(await askAgent(s.db, agent, { kind, params }, call.signal), fits);
+  });
 }

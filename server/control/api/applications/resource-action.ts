@@ -3,7 +3,7 @@ import { nameOf } from "../../access/authenticate.ts";
 import { Problem } from "../../domain/problem.ts";
 import { addAudit } from "../../store/audit.ts";
 import { askAgent } from "../../tasks/ask.ts";
-import { answerOf, questionParams, requireAgentOf } from "../ask.ts";
+import { answerOf, asking, questionParams, requireAgentOf } from "../ask.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";
@@ -27,8 +27,10 @@ export const runApplicationAction =
       by: nameOf(call.caller),
       ...(parameters ? { parameters } : {}),
     };
-    // Before it is done: what was asked for is told even when its answer never comes.
-    await addAudit(s.db, acceptedLine(call));
-    const ended = await askAgent(s.db, agent, { kind: "application.action", params, once: true }, call.signal);
+    const ended = await asking(s, call, agent, async () => {
+      // Before it is done: what was asked for is told even when its answer never comes.
+      await addAudit(s.db, acceptedLine(call));
+      return askAgent(s.db, agent, { kind: "application.action", params, once: true }, call.signal);
+    });
     return { status: 200, body: answerOf(ended, validateLiveResource) };
   };

@@ -1,6 +1,6 @@
 import { validateGeneratedApplications } from "../../../../openapi/contract/validators.js";
 import { askAgent } from "../../tasks/ask.ts";
-import { answerOf, questionParams, requireAgentOf } from "../ask.ts";
+import { answerOf, asking, questionParams, requireAgentOf } from "../ask.ts";
 import { findObject } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";
@@ -12,5 +12,6 @@ export const generateApplicationSet =
     const set = await findObject(s.db, "applicationsets", call.scope, call.params.id);
     const agent = await requireAgentOf(s.db, set);
     const question = { kind: "applicationset.generate", params: await questionParams(s.db, set) } as const;
-    return { status: 200, body: answerOf(await askAgent(s.db, agent, question, call.signal), validateGeneratedApplications) };
+    const ended = await asking(s, call, agent, () => askAgent(s.db, agent, question, call.signal));
+    return { status: 200, body: answerOf(ended, validateGeneratedApplications) };
   };

@@ -12,6 +12,7 @@ import { checkIfMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
 import { write } from "../write.ts";
+import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, findObject, show } from "./find.ts";
 
 type DeleteCall = Omit<Call<"deleteApplication">, "operation" | "query"> & {
@@ -43,6 +44,7 @@ async function removal(s: Services, collection: Collection, call: DeleteCall): P
   await write(s, call, async (w) => {
     const found = await findObject(w, collection, call.scope, call.params.id);
     checkIfMatch(call.headers.ifMatch, found);
+    checkApprovalsKept(call.caller, found, undefined);
     await checkUnused(w, found);
     going = await removeOne(w, found, call.query.force ?? false, call.query.cascade);
     return { status: going ? 202 : 204 };

@@ -5,6 +5,7 @@ import { checkIfMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
 import { write } from "../write.ts";
+import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, findObject, show } from "./find.ts";
 import { save } from "./save.ts";
 
@@ -23,6 +24,7 @@ export const patch =
       if (spec === null || typeof spec !== "object" || Array.isArray(spec))
         throw new Problem("invalid_request", "`spec` must be an object.", { pointer: "/spec" });
       const saved = await save(w, collection, call.scope, call.params.id, existing, spec as Record<string, any>);
+      checkApprovalsKept(call.caller, existing, saved);
       return { status: 200, body: show<C>(saved), headers: { ETag: etag(saved) } };
     });
   };

@@ -4,6 +4,7 @@ import { checkIfMatch, checkIfNoneMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
 import { write } from "../write.ts";
+import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, checkScopeExists, show } from "./find.ts";
 import { save } from "./save.ts";
 
@@ -21,6 +22,7 @@ export const put =
       checkIfNoneMatch(call.headers.ifNoneMatch, existing);
       checkIfMatch(call.headers.ifMatch, existing);
       const saved = await save(w, collection, call.scope, call.params.id, existing, call.body.spec);
+      checkApprovalsKept(call.caller, existing, saved);
       return { status: existing ? 200 : 201, body: show<C>(saved), headers: { ETag: etag(saved) } };
     });
   };

@@ -29,7 +29,8 @@ const decision =
       if (again) return { status: 200 as const, body: viewRun(run) };
       const { comment } = call.body;
       const [clock] = await w.query<{ now: Date }>("select outpost_now() as now");
-      const one = { by, decision: word, ...(comment ? { comment } : {}), at: clock!.now.toISOString() };
+      const role = call.caller?.kind === "key" && call.caller.key.role === "admin" ? ("admin" as const) : ("editor" as const);
+      const one = { by, decision: word, role, ...(comment ? { comment } : {}), at: clock!.now.toISOString() };
       const steps = run.steps.map((s) => (s === step ? { ...s, decisions: [...(s.decisions ?? []), one] } : s));
       return { status: 200 as const, body: viewRun(await advanceRun(w, { ...run, steps }, true)) };
     });

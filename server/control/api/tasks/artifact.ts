@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { notFound } from "../../domain/problem.ts";
 import { type ArtifactRow, tryFindArtifact, tryReadPiece } from "../../store/artifacts.ts";
+import { drained } from "../drained.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";
 import { findTask } from "./read.ts";
@@ -35,10 +35,7 @@ async function send(s: Services, account: string, a: ArtifactRow, first: Uint8Ar
   let sent = 0;
   for (let n = 1; piece && !res.destroyed; n++) {
     sent += piece.length;
-    if (!res.write(piece)) {
-      const stalled = AbortSignal.timeout(STALL_MS);
-      await Promise.race([once(res, "drain", { signal: stalled }), once(res, "close", { signal: stalled })]).catch(() => res.destroy());
-    }
+    if (!res.write(piece)) await drained(res, STALL_MS);
     piece = await tryReadPiece(s.db, account, a.upload, n);
   }
   // A file that was replaced meanwhile is shorter than announced: the reader must not take it for whole.

@@ -13,7 +13,8 @@ export const retryTask =
   (s: Services): Handler<"retryTask"> =>
   async (call) =>
     writeTask(s, call, async (tx) => {
-      const { run, step, ...old } = await findTask(tx, call.scope, call.params.task);
+      // An approval was given to the run's task, and not to another one that is sent later.
+      const { run, step, approval, ...old } = await findTask(tx, call.scope, call.params.task);
       if (!ENDED.includes(old.state))
         throw new Problem("conflict", `The task is ${old.state}. Wait for its end, or cancel it, before it is queued once more.`);
       await s.bounds.admit(tx, call.scope);

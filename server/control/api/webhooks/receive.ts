@@ -5,6 +5,7 @@ import { tellAgents } from "../../tasks/tell.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
 import { affectedBy } from "./affected.ts";
+import { DEADLINE_MS, MAX_BYTES } from "./bounds.ts";
 import { findHook, secretsOf } from "./hook.ts";
 import type { Outcome } from "./marks.ts";
 import type { Notice } from "./notice.ts";
@@ -14,17 +15,24 @@ import { providers } from "./providers/table.ts";
 type Reply = Awaited<ReturnType<Handler<"receiveWebhook">>>;
 
 /**
- * A host says that something changed. In this order: how often, how large, which webhook, is it signed with its secret; only then is the
- * body parsed. What comes of it is that agents look again, which they do anyway: so a call that is repeated does no harm.
+ * A host says that something changed. In this order: is the address one of ours, how often, how large, which webhook, is it signed with its
+ * secret; only then is the body parsed. What comes of it is that agents look again, which they do anyway: so a call that is repeated does no harm.
  */
 export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
   const count = (provider: string, outcome: string) => s.metrics.webhooks.inc({ provider, outcome });
   return async (call) => {
     const { bytes, announced, headers } = call.upload!;
+    // The address has the service's MAC: nothing is read from a caller who made it up.
+    const named = s.signer.openHookId(call.params.hook);
+    if (!named) {
+      count("none", "SignatureInvalid");
+      throw refused();
+    }
     let body: Buffer;
     try {
       s.webhooks.bounds.admit(call.params.hook);
-      body = await s.webhooks.bounds.read(bytes, announced);
+      const sender = `webhook ${named.account}/${named.uid}`;
+      body = await s.strangers.bodies.read(bytes, { sender, max: MAX_BYTES, announced, deadlineMs: DEADLINE_MS });
     } catch (error) {
       count("none", error instanceof Problem && error.code === "body_too_large" ? "TooLarge" : "NotTaken");
       throw error;

@@ -7,8 +7,8 @@ import { acceptedLine } from "../write.ts";
 import { providers } from "./providers/table.ts";
 
 /** The address of a webhook as its host reaches it. */
-export function addressOf({ signer, publicUrl }: Services, hook: Pick<Stored, "account" | "uid">, origin: string): string {
-  return `${publicUrl ?? origin}/v1/hooks/${signer.hookId(hook)}`;
+export function addressOf({ signer }: Pick<Services, "signer">, hook: Pick<Stored, "account" | "uid">, origin: string): string {
+  return `${origin}/v1/hooks/${signer.hookId(hook)}`;
 }
 
 /** Address and secret to enter at the host. Who has asked for it is in the audit trail, though nothing is changed. */

@@ -4,13 +4,16 @@ import { Problem } from "../../domain/problem.ts";
 import { addAudit } from "../../store/audit.ts";
 import { dropSealed } from "../../store/deliveries.ts";
 import { type Stored, tryFindByUid, updateObject } from "../../store/objects.ts";
-import { countUse, type TokenRow, tryLockToken } from "../../store/tokens.ts";
+import type { Sql } from "../../store/sql.ts";
+import { countUse, type TokenRow, tryFindToken, tryLockToken } from "../../store/tokens.ts";
 import { insertWorker, removeWorkers, type WorkerRow, workersOf } from "../../store/workers.ts";
 import { type Writer, writing } from "../../store/writer.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler, Reply } from "../typed.ts";
-import { accountOf, fitsProof, takeNonce } from "./proof.ts";
+import { accountOf, fitsProof, isFresh, takeNonce } from "./proof.ts";
 
+const UNPROVEN = "The proof does not fit the token and the fields. The token may have been cut when it was copied.";
+const STALE = "The nonce is too old or was used. Say hello again and sign the new one.";
 const INVALID = "The enrolment token is unknown, used by another worker, expired or revoked. Create a new one for this agent or delegate.";
 
 /** Turns a token into an identity. The same worker may ask again (its answer got lost); another one finds an agent's token used. */
@@ -21,52 +24,76 @@ export const enrolWorker =
     const account = accountOf(body.tokenId);
     if (!exactly(body.signKey, 32) || !exactly(body.sealKey, 32))
       throw new Problem("worker_proof_invalid", "signKey and sealKey are 32 raw bytes as base64url.");
-    const known = await s.db.query("select 1 from accounts where account = $1 and $1 <> ''", [account]);
-    if (known.length === 0) throw new Problem("token_invalid", INVALID);
-    const result = await writing(s.db, account, (w) => enrol(s, w, call));
-    if (result instanceof Problem) throw result;
-    return result;
+    const earlier = await checkToken(s, account, call);
+    if (earlier) return answer(earlier);
+    return writing(s.db, account, (w) => enrol(s, w, call));
   };
 
-// A refusal is returned, not thrown, so that its audit line and the used-up nonce stay.
-async function enrol(s: Services, w: Writer, call: Call<"enrolWorker">): Promise<Reply<"enrolWorker"> | Problem> {
+/**
+ * Refuses what can be refused by reading alone, outside of the account's line of writers: strangers neither hold that up nor write a row. Only
+ * the refusal of a real token, shown with a good proof, is audited. The result is the identity that the same worker was given before.
+ */
+async function checkToken(s: Services, account: string, call: Call<"enrolWorker">): Promise<WorkerRow | undefined> {
+  const { body } = call;
+  const refuse = (why: "token" | "proof" | "nonce", problem: Problem) => {
+    s.metrics.strangers.inc({ why });
+    return problem;
+  };
+  const token = account ? await s.strangers.door.lookUp(call.network, () => tryFindToken(s.db, account, body.tokenId)) : undefined;
+  if (!token) throw refuse("token", new Problem("token_invalid", INVALID));
+  if (!fitsProof("enrol", token.publicKey, body, "proof")) throw refuse("proof", new Problem("worker_proof_invalid", UNPROVEN));
+  const object = await tryFindByUid(s.db, account, token.objectUid);
+  // Before the nonce, which a network that delivers a request twice has used up. The answer has nothing in it that is not for all to know.
+  const earlier = object && (await findEarlier(s.db, object, token, body));
+  if (earlier) return earlier;
+  // Before the nonce too: with one that was not given a worker can ask whether its token is good, and nothing is made or used up.
+  if (!object || !usable(token)) {
+    const problem = refuse("token", new Problem("token_invalid", INVALID));
+    if (s.strangers.refusals.take(`${account}/${token.id}`))
+      await addAudit(s.db, { ...lineOf(account, call, object), outcome: "denied", code: problem.code });
+    throw problem;
+  }
+  if (!(await isFresh(s, account, body.nonce))) throw refuse("nonce", new Problem("worker_proof_invalid", STALE));
+  return undefined;
+}
+
+/** The same checks under the lock, where a token that was used or revoked meanwhile shows. */
+async function enrol(s: Services, w: Writer, call: Call<"enrolWorker">): Promise<Reply<"enrolWorker">> {
   const { body } = call;
   const token = await tryLockToken(w, w.account, body.tokenId);
   const object = token && (await tryFindByUid(w, w.account, token.objectUid));
-  const line = {
-    account: w.account,
+  if (!token || !object) throw new Problem("token_invalid", INVALID);
+  const earlier = await findEarlier(w, object, token, body);
+  if (earlier) return answer(earlier);
+  if (!usable(token)) throw new Problem("token_invalid", INVALID);
+  if (!(await takeNonce(s, w, w.account, body.nonce))) throw new Problem("worker_proof_invalid", STALE);
+  const worker = await admit(w, object, token, body);
+  await addAudit(w, { ...lineOf(w.account, call, object), outcome: "accepted" });
+  return answer(worker);
+}
+
+function lineOf(account: string, { body, address, requestId }: Call<"enrolWorker">, object: Stored | undefined) {
+  return {
+    account,
     org: object?.org ?? "",
     project: object?.project ?? "",
     actor: `token:${body.tokenId}`,
-    address: call.address,
+    address,
     operation: "enrolWorker",
     target: object?.id,
-    request: call.requestId,
+    request: requestId,
   };
-  const refuse = async (problem: Problem) => {
-    await addAudit(w, { ...line, outcome: "denied", code: problem.code });
-    return problem;
-  };
-  if (!token || !object) return refuse(new Problem("token_invalid", INVALID));
-  if (!fitsProof("enrol", token.publicKey, body, "proof"))
-    return refuse(
-      new Problem(
-        "worker_proof_invalid",
-        "The proof does not fit the token and the fields. The token may have been cut when it was copied.",
-      ),
-    );
-  // Before the nonce, which a network that delivers a request twice has used up. The answer has nothing in it that is not for all to know.
-  const earlier = (await workersOf(w, w.account, [object.uid])).find(
-    (x) => x.tokenId === token.id && x.signKey === body.signKey && x.sealKey === body.sealKey,
-  );
-  if (earlier) return answer(earlier);
-  // Before the nonce too: with one that was not given a worker can ask whether its token is good, and nothing is made or used up.
-  if (!usable(token)) return refuse(new Problem("token_invalid", INVALID));
-  if (!(await takeNonce(s, w, w.account, body.nonce)))
-    return refuse(new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one."));
-  const worker = await admit(w, object, token, body);
-  await addAudit(w, { ...line, outcome: "accepted" });
-  return answer(worker);
+}
+
+/** The identity that this token has given to the same keys before. */
+async function findEarlier(
+  sql: Sql,
+  object: Stored,
+  token: TokenRow,
+  { signKey, sealKey }: Call<"enrolWorker">["body"],
+): Promise<WorkerRow | undefined> {
+  const workers = await workersOf(sql, object.account, [object.uid]);
+  return workers.find((x) => x.tokenId === token.id && x.signKey === signKey && x.sealKey === sealKey);
 }
 
 function usable(token: TokenRow): boolean {

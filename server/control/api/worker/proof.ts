@@ -2,7 +2,7 @@ import { canonical, digest } from "../../../base/canonical.ts";
 import { ed25519Verify } from "../../../base/ed25519.ts";
 import { ACCOUNT } from "../../access/apikey.ts";
 import { NONCE_SECONDS } from "../../access/signer.ts";
-import { useNonce } from "../../store/nonces.ts";
+import { isUsed, useNonce } from "../../store/nonces.ts";
 import type { Sql } from "../../store/sql.ts";
 import type { Services } from "../services.ts";
 
@@ -20,6 +20,11 @@ export function fitsProof(
 /** Whether the nonce is ours, young, and used for the first time. */
 export async function takeNonce(s: Services, sql: Sql, account: string, nonce: string): Promise<boolean> {
   return s.signer.fitsNonce(nonce, Date.now()) && (await useNonce(sql, account, digest(nonce), 2 * NONCE_SECONDS));
+}
+
+/** Whether the nonce would be taken now; nothing is written. */
+export async function isFresh(s: Services, account: string, nonce: string): Promise<boolean> {
+  return s.signer.fitsNonce(nonce, Date.now()) && !(await isUsed(s.db, account, digest(nonce)));
 }
 
 /** Token and worker ids begin with their account: `default-1f…`. */

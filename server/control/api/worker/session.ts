@@ -9,13 +9,14 @@ import { HEARTBEAT_SECONDS, LEASE_SECONDS } from "../../tasks/lease.ts";
 import { setConnected } from "../../tasks/presence.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
-import { accountOf, fitsProof, takeNonce } from "./proof.ts";
+import { accountOf, fitsProof, isFresh, takeNonce } from "./proof.ts";
 
 const SESSION_SECONDS = 3_600;
 // Told apart, because a worker gives its identity up for the first and the last only.
 const UNKNOWN =
   "This worker is unknown here. If the agent or delegate was deleted or enrolled anew, this identity has ended: install it again with a new token.";
 const UNSIGNED = "The signature does not fit this worker's key.";
+const STALE = "The nonce is too old or was used. Say hello again and sign the new one.";
 const REVOKED = "The token that this worker enrolled with was revoked, and its identity with it. Give it a new token.";
 
 /** Opens a session for a worker that proves its key. */
@@ -24,13 +25,18 @@ export const openSession =
   async (call) => {
     const { body } = call;
     const account = accountOf(body.worker);
-    const worker = account ? await tryFindWorker(s.db, account, body.worker) : undefined;
-    if (!worker) throw new Problem("worker_unknown", UNKNOWN);
-    if (!fitsProof("session", worker.signKey, body, "signature")) throw new Problem("worker_proof_invalid", UNSIGNED);
+    // All that a stranger, or a recorded request, can be refused for is looked at outside of the account's line of writers.
+    const refuse = (why: "worker" | "proof" | "nonce", problem: Problem) => {
+      s.metrics.strangers.inc({ why });
+      return problem;
+    };
+    const worker = account ? await s.strangers.door.lookUp(call.network, () => tryFindWorker(s.db, account, body.worker)) : undefined;
+    if (!worker) throw refuse("worker", new Problem("worker_unknown", UNKNOWN));
+    if (!fitsProof("session", worker.signKey, body, "signature")) throw refuse("proof", new Problem("worker_proof_invalid", UNSIGNED));
+    if (!(await isFresh(s, account, body.nonce))) throw refuse("nonce", new Problem("worker_proof_invalid", STALE));
     const text = makeSession(account);
     return writing(s.db, account, async (w) => {
-      if (!(await takeNonce(s, w, account, body.nonce)))
-        throw new Problem("worker_proof_invalid", "The nonce is too old or was used. Say hello again and sign the new one.");
+      if (!(await takeNonce(s, w, account, body.nonce))) throw new Problem("worker_proof_invalid", STALE);
       const object = await tryFindByUid(w, account, worker.objectUid);
       if (!object || !(await tryFindWorker(w, account, worker.worker))) throw new Problem("worker_unknown", UNKNOWN);
       if (worker.kind === "delegate" && (await tryLockToken(w, account, worker.tokenId))?.revokedAt)

@@ -1,0 +1,35 @@
+import { Places } from "../../base/places.ts";
+import { TrustedProxies } from "./address.ts";
+import { StrangerBodies } from "./bodies.ts";
+import { Doorkeeper } from "./doorkeeper.ts";
+import { Rates } from "./rates.ts";
+import { StrangerSockets } from "./sockets.ts";
+
+export interface StrangerSettings {
+  /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies?: readonly string[];
+  /** Connections without a valid credential; one address may have a quarter of them. */
+  connections?: number;
+}
+
+const MIB = 1024 * 1024;
+
+/** All that callers without a valid credential may use of one replica. */
+export class Strangers {
+  readonly proxies: TrustedProxies;
+  readonly sockets: StrangerSockets;
+  readonly door = new Doorkeeper();
+  readonly bodies = new StrangerBodies({ total: 256, each: 64, held: 64 * MIB });
+  /** Connections that stay open for a moment after a refusal, so that the client can read it. */
+  readonly lingering = new Places({ total: 64, each: 16 });
+  /** Greetings, enrolments and new sessions of workers, by address. A service that restarts is greeted by all workers behind one gateway. */
+  readonly workers = new Rates({ burst: 1_000, perSecond: 100 });
+  /** Refusals of real tokens that are written to the audit trail, by token. */
+  readonly refusals = new Rates({ burst: 10, perSecond: 1 / 60 });
+
+  /** @param cut is told of each connection that had to make room for a newer one. */
+  constructor({ trustedProxies = [], connections = 4_000 }: StrangerSettings = {}, cut: () => void = () => {}) {
+    this.proxies = new TrustedProxies(trustedProxies);
+    this.sockets = new StrangerSockets({ total: connections, each: Math.max(Math.floor(connections / 4), 1) }, cut);
+  }
+}
