@@ -29,7 +29,7 @@ export interface JsonSchema {
   readonly "x-immutable"?: boolean;
   readonly "x-internal"?: boolean;
   readonly "x-reference"?: string;
-  /** An empty list says something else than none. */
+  /** Whether an empty object or list means something else than an absent one. The provider tells them apart in any case. */
   readonly "x-empty-counts"?: boolean;
   /** The attribute's name where Terraform keeps the property's own for itself. */
   readonly "x-terraform-name"?: string;
@@ -77,11 +77,10 @@ function attributeOf(schemas: Schemas, schema: JsonSchema, place: Place): Attrib
     presence,
     description: describe(schemas, schema),
     default: preset,
-    sensitive: schema["x-sensitive"] === true,
-    writeOnly,
-    replace: !place.computed && schema["x-immutable"] === true,
-    emptyCounts: !place.computed && schema["x-empty-counts"] === true,
-    deprecated: schema.deprecated === true,
+    sensitive: mark(schema["x-sensitive"] === true),
+    writeOnly: mark(writeOnly),
+    replace: mark(!place.computed && schema["x-immutable"] === true),
+    deprecated: mark(schema.deprecated === true),
     rules: place.computed ? undefined : rulesOf(schemas, schema),
   });
 }
@@ -177,7 +176,10 @@ const namesIn = (schema: JsonSchema): string[] =>
     ...(property.items ? namesIn(property.items) : []),
   ]);
 
-/** Without what says nothing, so that the tables stay small. */
-export function compact<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined && v !== false)) as T;
+/** A flag of an attribute: stated only when it is true, so that the tables stay small. */
+const mark = (value: boolean): true | undefined => value || undefined;
+
+/** Drops what is undefined, and nothing else: `false`, `0` and `""` are values, and may be defaults. */
+export function compact<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as T;
 }

@@ -44,8 +44,6 @@ export interface Attribute {
   readonly stable?: boolean;
   /** The attribute steers the provider only; changing it alone is no change of the object. */
   readonly local?: boolean;
-  /** An empty list says something else than none, so neither is taken for the other. */
-  readonly emptyCounts?: boolean;
   readonly deprecated?: boolean;
   readonly rules?: Rules;
   /** The name in the service's JSON, when it is not the camel-case form of the attribute's name. */

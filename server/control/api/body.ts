@@ -5,7 +5,10 @@ import { Problem } from "../domain/problem.ts";
 
 /** A worker sends the state of thousands of objects at once, or a chart's objects as the answer to a question; a person's request has one object in it. */
 const MAX_BYTES = { exchange: 16 * 1024 * 1024, other: 1024 * 1024 };
-const LIMITS = { exchange: { depth: 64, members: 2_000_000 }, other: { depth: 64, members: 50_000 } };
+const LIMITS = {
+  exchange: { depth: 64, members: 2_000_000, exact: true },
+  other: { depth: 64, members: 50_000, exact: true },
+};
 
 /** Reads a body within its limits and parses it; undefined when there is none. Nothing is parsed before its size is known to be fine. */
 export async function readBody(req: IncomingMessage, operation: OperationId): Promise<unknown> {
