@@ -27,6 +27,10 @@ export interface JsonSchema {
   readonly deprecated?: boolean;
   readonly "x-sensitive"?: boolean;
   readonly "x-immutable"?: boolean;
+  /** A field of a status changes only with this field of the spec. */
+  readonly "x-follows"?: string;
+  /** The default holds only while this other field is not given. */
+  readonly "x-default-unless"?: string;
   readonly "x-internal"?: boolean;
   readonly "x-reference"?: string;
   /** Whether an empty object or list means something else than an absent one. The provider tells them apart in any case. */
@@ -77,6 +81,7 @@ function attributeOf(schemas: Schemas, schema: JsonSchema, place: Place): Attrib
     presence,
     description: describe(schemas, schema),
     default: preset,
+    defaultUnless: preset === undefined ? undefined : schema["x-default-unless"] && snake(schema["x-default-unless"]),
     sensitive: mark(schema["x-sensitive"] === true),
     writeOnly: mark(writeOnly),
     replace: mark(!place.computed && schema["x-immutable"] === true),
@@ -146,7 +151,13 @@ function describe(schemas: Schemas, schema: JsonSchema): string | undefined {
       `Refers to one of the ${schema["x-reference"].replace("appprojects", "app projects")}: \`id\` in the same scope, \`org.id\` or \`account.id\` above it.`,
     );
   if (schema.enum) parts.push(`One of ${schema.enum.map((v) => `\`${v}\``).join(", ")}.`);
-  if (schema.default !== undefined) parts.push(`Default: \`${JSON.stringify(schema.default)}\`.`);
+  const rival = schema["x-default-unless"];
+  if (schema.default !== undefined)
+    parts.push(`Default: \`${JSON.stringify(schema.default)}\`${rival ? `, unless \`${snake(rival)}\` is given` : ""}.`);
+  if (schema["x-empty-counts"])
+    parts.push(
+      `\`${schema.type === "array" ? "[]" : isFreeForm(schema) ? "jsonencode({})" : "{}"}\` means something else than leaving it out.`,
+    );
   if (isFreeForm(schema)) parts.push("JSON text, as `jsonencode({...})` gives.");
   else if (schema.items && isFreeForm(resolve(schemas, schema.items))) parts.push("Each is JSON text, as `jsonencode({...})` gives.");
   if (schema["x-immutable"]) parts.push("Changing it replaces the object.");

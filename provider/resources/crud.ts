@@ -10,7 +10,7 @@ import { defaultOf } from "../schema/type.ts";
 import { equal } from "../value/equal.ts";
 import type { Json } from "../value/json.ts";
 import { string } from "../value/type.ts";
-import { field, stringField, type Value, type ValueMap } from "../value/value.ts";
+import { field, isMap, stringField, type Value, type ValueMap } from "../value/value.ts";
 import { absence } from "../wait/agent.ts";
 import { judgeGone } from "../wait/gone.ts";
 import { type Judge, type Verdict, waitFor } from "../wait/wait.ts";
@@ -62,12 +62,13 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     context: ApplyContext<Client>,
     action: string,
   ): Promise<Value> {
-    context.checkpoint(stateOf(stored, planned));
-    if (!ways.judge || planned.get("wait") !== true) return stateOf(stored, planned);
+    const after = (found: Stored) => kept(stateOf(found, planned), planned);
+    context.checkpoint(after(stored));
+    if (!ways.judge || planned.get("wait") !== true) return after(stored);
     const place = placeOf(noun, planned);
     const waited = await waitFor(client, place, withAgent(client, place, limit, ways.judge), limit, context.log, stored);
     if (waited.kind !== "done") reportWait(context.diagnostics, action, waited, attributes);
-    return stateOf(waited.stored ?? stored, planned);
+    return after(waited.stored ?? stored);
   }
 
   const limitOf = (value: ValueMap, verb: "create" | "update" | "delete", signal: AbortSignal): Limit => {
@@ -202,6 +203,12 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       return null;
     },
   };
+}
+
+/** The state after an apply, with the status that the plan promised: an agent that reports again meanwhile must not change it. */
+function kept(state: ValueMap, planned: ValueMap): ValueMap {
+  const promised = planned.get("status");
+  return isMap(promised ?? null) ? state.set("status", promised!) : state;
 }
 
 /** Adds to a reason that the agent is away, which is what a person would look for first. */

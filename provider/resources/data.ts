@@ -10,8 +10,8 @@ import { fromSpec } from "./spec.ts";
 const scope = new Set(["id", "org", "project"]);
 
 /** The data source of a noun: found by its id, everything else is what the service says. */
-export function createDataSource(noun: Noun): DataSource<Client> {
-  const schema = dataSchema(noun);
+export function createDataSource(noun: Noun, status?: Attribute): DataSource<Client> {
+  const schema = dataSchema(noun, status);
   const { attributes } = schema;
   const spec: Attributes = Object.fromEntries(noun.spec.filter((name) => attributes[name]).map((name) => [name, attributes[name]!]));
   return {
@@ -40,8 +40,8 @@ export function createDataSource(noun: Noun): DataSource<Client> {
 }
 
 /** Everything computed but the id and its scope; what only the configuration of a resource has is left out. */
-function dataSchema({ schema, name }: Noun): Schema {
-  const attributes = Object.entries(schema.attributes)
+function dataSchema({ schema, name }: Noun, status: Attribute | undefined): Schema {
+  const attributes = Object.entries({ ...schema.attributes, ...(status ? { status } : {}) })
     .filter(([, a]) => !a.writeOnly && !a.local)
     .map(([key, a]) => [key, scope.has(key) ? input(a) : computed(a)] as const);
   return { description: `Reads one ${name.toLowerCase()}.`, attributes: Object.fromEntries(attributes) };

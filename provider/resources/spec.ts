@@ -61,9 +61,18 @@ export function fromSpec(attributes: Attributes, json: unknown, prior: Value): V
   for (const [name, a] of Object.entries(attributes)) {
     const key = jsonName(name, a);
     const before = isMap(prior) ? (prior.get(name) ?? null) : null;
-    out.set(name, a.writeOnly ? null : fromOne(a, Object.hasOwn(source, key) ? source[key] : undefined, before));
+    const found = Object.hasOwn(source, key) ? source[key] : undefined;
+    const silent = a.writeOnly || (isRivalGiven(attributes, a, source) && (found === undefined || found === a.default));
+    out.set(name, silent ? null : fromOne(a, found, before));
   }
   return out;
+}
+
+/** Whether the attribute is given beside which this one has no default. */
+function isRivalGiven(attributes: Attributes, { defaultUnless: rival }: Attribute, source: JsonObject): boolean {
+  if (rival === undefined) return false;
+  const key = jsonName(rival, attributes[rival]!);
+  return Object.hasOwn(source, key) && source[key] !== null;
 }
 
 function fromOne(a: Attribute, json: Json | undefined, prior: Value): Value {

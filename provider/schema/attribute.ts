@@ -42,6 +42,10 @@ export interface Attribute {
   readonly replace?: boolean;
   /** A computed value that an update never changes, so that a plan keeps it. */
   readonly stable?: boolean;
+  /** A computed value that changes only when this attribute of the resource changes, so that other updates keep it. */
+  readonly follows?: string;
+  /** The default holds only while this other attribute of the resource is not set: the two exclude each other. */
+  readonly defaultUnless?: string;
   /** The attribute steers the provider only; changing it alone is no change of the object. */
   readonly local?: boolean;
   readonly deprecated?: boolean;

@@ -126,7 +126,8 @@ function checkJson(kind: "object" | "any", text: string, fault: Fault, about: { 
     fault("A JSON object is wanted, as `jsonencode({...})` gives", about.shown);
     return;
   }
-  for (const one of jsonTextFaults(json, about.depth)) fault(about.hide ? "The JSON holds a number, text or depth that cannot be stored." : one);
+  for (const one of jsonTextFaults(json, about.depth))
+    fault(about.hide ? "The JSON holds a number, text or depth that cannot be stored." : one);
 }
 
 function checkNumber(rules: Rules, value: Numeric, fault: Fault): void {

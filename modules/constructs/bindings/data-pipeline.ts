@@ -111,6 +111,7 @@ export class DataPipelineStepsTaskReference extends ComplexObject {
 
 /** Results below `steps`. */
 export class DataPipelineStepsReference extends ComplexObject {
+  /** `{}` means something else than leaving it out. */
   get approval(): DataPipelineStepsApprovalReference {
     return new DataPipelineStepsApprovalReference(this, "approval", false);
   }
@@ -125,7 +126,7 @@ export class DataPipelineStepsReference extends ComplexObject {
     return this.getStringAttribute("id");
   }
 
-  /** Steps that must have ended first; default: the step before. An empty list: it starts at once. */
+  /** Steps that must have ended first; default: the step before. An empty list: it starts at once. `[]` means something else than leaving it out. */
   get needs(): string[] {
     return Fn.tolist(Token.asList(this.interpolationForAttribute("needs")));
   }

@@ -24,7 +24,11 @@ function fill(schema: Record<string, any>, value: unknown): unknown {
   if (value === null || typeof value !== "object" || !whole.properties) return value;
   const result: Spec = { ...value };
   for (const [key, member] of Object.entries<Record<string, any>>(whole.properties)) {
-    if (result[key] !== undefined) result[key] = fill(member, result[key]);
+    const rival = member["x-default-unless"];
+    if (rival !== undefined && result[rival] !== undefined && result[rival] !== null) {
+      // The two exclude each other: beside the other field, the default written out says nothing.
+      if (result[key] === member.default) delete result[key];
+    } else if (result[key] !== undefined) result[key] = fill(member, result[key]);
     else if (member.default !== undefined) result[key] = member.default;
   }
   return result;
