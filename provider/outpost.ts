@@ -1,6 +1,6 @@
 import { Client } from "./client/client.ts";
 import { resolveProfile } from "./client/profile.ts";
-import type { Provider } from "./protocol/provider.ts";
+import { NotKnownYet, type Provider } from "./protocol/provider.ts";
 import type { Noun } from "./resources/noun.ts";
 import type { Attribute, Schema } from "./schema/attribute.ts";
 import { parseDuration } from "./schema/duration.ts";
@@ -62,7 +62,7 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
   configure: async (config, { terraformVersion, log, signal }) => {
     for (const [name, value] of config)
       if (value instanceof Unknown)
-        throw new Error(
+        throw new NotKnownYet(
           `\`${name}\` of the provider is known only after apply, and is needed now. Make what it comes from first (\`terraform apply -target\`).`,
         );
     const { endpoint, apiKey } = resolveProfile(

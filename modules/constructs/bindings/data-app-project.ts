@@ -384,7 +384,7 @@ const fields: Fields = {
   project: { name: "project" },
 };
 
-/** Reads one appproject. */
+/** Reads one app project. */
 export class DataAppProject extends TerraformDataSource {
   static readonly tfResourceType = "outpost_app_project";
 
