@@ -5,6 +5,7 @@ import { createOutpost } from "./outpost.ts";
 import { createHarness } from "./testing/harness.ts";
 import { BASES } from "./testing/matrix/bases.ts";
 import { putNeighbours } from "./testing/matrix/matrix.ts";
+import { loadNouns } from "./testing/matrix/nouns.ts";
 import { type RealService, startRealService } from "./testing/real.ts";
 
 jest.setTimeout(600_000);
@@ -29,23 +30,17 @@ const MORE: Readonly<Record<string, object>> = {
   Repository: { insecure: true },
   Webhook: { enabled: false },
 };
-const TYPES = Object.keys(BASES).map((name) => [name, name.replace(/(?<=.)[A-Z]/g, (c) => `_${c}`).toLowerCase()] as const);
-
 test("every resource: generated configuration plans empty, and a refresh that finds nothing new says so", async () => {
   await putNeighbours(service);
   const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
   try {
     const imports: string[] = [];
-    for (const [name, type] of TYPES) {
-      const org = name === "Project" ? "team" : "";
+    for (const { name, type, collection, scopes } of await loadNouns()) {
+      const org = scopes.includes("account") ? "" : "team";
       const spec = { ...BASES[name]!.spec, ...MORE[name] };
-      const put = await service.ask(
-        "PUT",
-        `/v1/${type.replaceAll("_", "").replace(/y$/, "ie")}s/one-${type.replaceAll("_", "-")}${org && `?org=${org}`}`,
-        { spec },
-      );
-      expect([name, put.status, put.body.detail]).toEqual([name, 201, undefined]);
-      imports.push(`import {\n  to = outpost_${type}.one\n  id = "${org && `${org}/`}one-${type.replaceAll("_", "-")}"\n}\n`);
+      const { status, body } = await service.ask("PUT", `/v1/${collection}/subject${org && `?org=${org}`}`, { spec });
+      expect([name, status, body.detail]).toEqual([name, 201, undefined]);
+      imports.push(`import {\n  to = ${type}.one\n  id = "${org && `${org}/`}subject"\n}\n`);
     }
     h.config(imports.join(""));
     await h.must("plan", "-generate-config-out=generated.tf", "-input=false", "-no-color");

@@ -2,16 +2,16 @@ import { createCertificate } from "../../protocol/certificate.ts";
 import type { Json } from "../../value/json.ts";
 import { GNUPG_KEY, SSH_KEY } from "../trust.ts";
 
-type JsonObject = { readonly [name: string]: Json };
+type JsonObject = { readonly [name: string]: Json | undefined };
 
 /** What the cases of a noun start from, and what its schema does not tell about the values of its fields. */
 export interface Base {
   readonly spec: JsonObject;
-  /** Other starting points, by the beginning of the path of a case: for fields that exclude what the usual one has. */
+  /** Other starting points, by the beginning of the path of a case, the longest one first: for fields that the usual one excludes. */
   readonly instead?: Readonly<Record<string, JsonObject>>;
-  /** Texts by path, or by the end of a path behind `*`. An empty list: this field has no further value. */
+  /** Values by path, or by the end of a path behind `*`. */
   readonly samples?: Readonly<Record<string, readonly Json[]>>;
-  /** Fields without any value but that of the base, and why. */
+  /** Fields, with all below them, that no case can reach here, and why. */
   readonly fixed?: Readonly<Record<string, string>>;
 }
 
@@ -27,6 +27,26 @@ const set: JsonObject = {
 const repository: JsonObject = { ...DOTTED, url: "https://git.example.com/a.git" };
 const step = { id: "a", task: { kind: "shell.run", params: { script: "true" } } };
 
+const several = (source: JsonObject): JsonObject => ({
+  ...DOTTED,
+  destination: {},
+  sources: [
+    { repoUrl: "https://git.example.com/a.git", ...source },
+    { repoUrl: "https://git.example.com/b.git", ref: "values" },
+  ],
+});
+/** The starting points of what is the same in `source` and in each of `sources`. */
+const sourceBases = (at: string, make: (source: JsonObject) => JsonObject): Record<string, JsonObject> => ({
+  [`${at}.repository`]: make({ repoUrl: undefined, repository: "code", path: "x" }),
+  [`${at}.chart`]: make({ chart: "b" }),
+  [`${at}.plugin`]: make({ path: "x" }),
+  [`${at}.plugin.parameters`]: make({ plugin: { parameters: [{ name: "p", string: "x" }] } }),
+  [`${at}.plugin.parameters.array`]: make({ plugin: { parameters: [{ name: "p", array: ["x"] }] } }),
+  [`${at}.plugin.parameters.map`]: make({ plugin: { parameters: [{ name: "p", map: { x: "y" } }] } }),
+});
+const WINDOW = { kind: "deny", schedule: "0 16 * * 5", duration: "64h", applications: ["*"] };
+const SIGN_IN = "it needs credentials, and so an agent that has enrolled";
+
 export const BASES: Readonly<Record<string, Base>> = {
   Organization: { spec: {} },
   Project: { spec: {} },
@@ -39,13 +59,28 @@ export const BASES: Readonly<Record<string, Base>> = {
     samples: { data: [SSH_KEY, `# a comment\n${SSH_KEY} robot\n`] },
   },
   Cluster: { spec: { ...DOTTED, server: "https://one.example.com" }, samples: { appProject: ["shop", "other"], caData: [PEM] } },
-  AppProject: { spec: DOTTED },
-  Repository: { spec: repository, samples: { appProject: ["shop", "other"] } },
-  RepositoryCredential: { spec: { ...DOTTED, url: "https://git.example.com/" }, samples: { appProject: ["shop", "other"] } },
+  AppProject: {
+    spec: DOTTED,
+    instead: {
+      "syncWindows.": { ...DOTTED, syncWindows: [WINDOW] },
+      "destinations.": { ...DOTTED, destinations: [{ name: "in-cluster", server: "*", namespace: "a" }] },
+    },
+    samples: { "*.schedule": ["0 22 * * 1-5", "*/5 0-6 1,15 jan sun"], "*.timeZone": ["Europe/Berlin", "UTC"] },
+  },
+  Repository: {
+    spec: repository,
+    samples: { appProject: ["shop", "other"] },
+    fixed: { githubApp: SIGN_IN, azureServicePrincipal: SIGN_IN },
+  },
+  RepositoryCredential: {
+    spec: { ...DOTTED, url: "https://git.example.com/" },
+    samples: { appProject: ["shop", "other"] },
+    fixed: { githubApp: SIGN_IN, azureServicePrincipal: SIGN_IN },
+  },
   Application: {
     spec: app,
-    instead: { "source.chart": from({ chart: "a" }), "source.plugin": from({ path: "x" }) },
-    samples: { appProject: ["shop", "other"], "*.repository": ["code"], "destination.cluster": ["one", "two"] },
+    instead: { ...sourceBases("source", from), sources: several({ path: "x" }), ...sourceBases("sources", several) },
+    samples: { appProject: ["shop", "other"], "*.repository": ["code", "more"], "destination.cluster": ["one", "two"] },
   },
   ApplicationSet: { spec: set },
   Pipeline: { spec: { steps: [step, { ...step, id: "b" }] } },

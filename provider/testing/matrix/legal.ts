@@ -152,3 +152,7 @@ const isObject = (json: Json | undefined): json is { [name: string]: Json } =>
 const isEmpty = (json: Json): boolean => typeof json === "object" && json !== null && Object.keys(json).length === 0;
 /** A path for people and samples: list positions are left out, as they are all alike. */
 export const dotted = (path: Path): string => path.filter((step) => typeof step === "string").join(".");
+
+/** Values that conversions lose most easily: absent, empty, false, zero. */
+export const isHard = (value: Json | undefined): boolean =>
+  value === undefined || value === false || value === 0 || value === "" || isEmpty(value);

@@ -113,5 +113,5 @@ export async function putNeighbours(service: RealService): Promise<void> {
   await put("agents/prod", {});
   for (const id of ["shop", "other"]) await put(`appprojects/${id}`, { agent: "prod" });
   for (const id of ["one", "two"]) await put(`clusters/${id}`, { agent: "prod", server: `https://${id}.example.com` });
-  await put("repositories/code", { agent: "prod", url: "https://git.example.com/code.git" });
+  for (const id of ["code", "more"]) await put(`repositories/${id}`, { agent: "prod", url: `https://git.example.com/${id}.git` });
 }

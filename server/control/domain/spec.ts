@@ -84,6 +84,9 @@ function checkApplication(spec: Spec): void {
       throw invalid(`${at}/path`, "A `chart` comes from a Helm repository, which has no paths: leave out `path` or `chart`.");
     const tool = source.plugin && ["chart", "helm", "kustomize", "directory"].find((one) => source[one] !== undefined);
     if (tool) throw invalid(`${at}/${tool}`, "A `plugin` makes the manifests itself: leave out it or this.");
+    for (const [i, parameter] of (source.plugin?.parameters ?? []).entries())
+      if (["string", "array", "map"].filter((form) => parameter[form] !== undefined).length !== 1)
+        throw invalid(`${at}/plugin/parameters/${i}`, "Give exactly one of `string`, `array` and `map`.");
     if (source.ref !== undefined) {
       if (refs.has(source.ref)) throw invalid(`${at}/ref`, "Another source has this `ref` already.");
       refs.add(source.ref);
