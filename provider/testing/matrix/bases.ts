@@ -82,6 +82,38 @@ export const BASES: Readonly<Record<string, Base>> = {
     instead: { ...sourceBases("source", from), sources: several({ path: "x" }), ...sourceBases("sources", several) },
     samples: { appProject: ["shop", "other"], "*.repository": ["code", "more"], "destination.cluster": ["one", "two"] },
   },
-  ApplicationSet: { spec: set },
-  Pipeline: { spec: { steps: [step, { ...step, id: "b" }] } },
+  ApplicationSet: {
+    spec: set,
+    instead: {
+      "strategy.rollingSync": {
+        ...set,
+        strategy: { type: "RollingSync", rollingSync: { steps: [{ matchExpressions: [{ key: "a", operator: "In", values: ["b"] }] }] } },
+      },
+    },
+    samples: {
+      generators: [[{ clusters: {} }], [{ list: { elements: [{ n: 1e21, z: 0, f: false }] } }, { clusters: {} }]],
+      template: [{ metadata: { name: "x" } }, { metadata: { name: "{{ .name }}" }, spec: { n: 0.1, l: [], o: {}, f: false, z: 0 } }],
+      goTemplateOptions: [[], ["missingkey=error"]],
+    },
+  },
+  Pipeline: {
+    spec: { steps: [step, { ...step, id: "b" }] },
+    instead: {
+      "steps.approval": {
+        steps: [
+          { id: "a", approval: {} },
+          { ...step, id: "b" },
+        ],
+      },
+      "steps.needs": { steps: [step, { ...step, id: "b" }] },
+    },
+    samples: {
+      steps: [[step], [step, { ...step, id: "b", needs: [] }], [step, { id: "b", approval: {} }]],
+      "steps.task.kind": ["shell.run"],
+      "steps.task.params": [{ script: "true" }, { script: "", env: {} }],
+      "steps.needs": [[]],
+      "steps.condition": ["true"],
+    },
+    fixed: { "steps.task.kind": "each kind has parameters of its own", "steps.condition": "a condition names what is before it" },
+  },
 };

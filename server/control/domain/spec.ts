@@ -82,6 +82,8 @@ function checkApplication(spec: Spec): void {
       );
     if (source.chart && source.path)
       throw invalid(`${at}/path`, "A `chart` comes from a Helm repository, which has no paths: leave out `path` or `chart`.");
+    const kinds = ["directory", "helm", "kustomize"].filter((one) => source[one] !== undefined);
+    if (kinds.length > 1) throw invalid(`${at}/${kinds[1]}`, `Give only one of ${kinds.map((one) => `\`${one}\``).join(" and ")}.`);
     const tool = source.plugin && ["chart", "helm", "kustomize", "directory"].find((one) => source[one] !== undefined);
     if (tool) throw invalid(`${at}/${tool}`, "A `plugin` makes the manifests itself: leave out it or this.");
     for (const [i, parameter] of (source.plugin?.parameters ?? []).entries())
