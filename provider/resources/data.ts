@@ -66,5 +66,6 @@ function computed(a: Attribute): Attribute {
     ...(sensitive ? { sensitive } : {}),
     ...(json ? { json } : {}),
     ...(a.rules?.json ? { rules: { json: a.rules.json } } : {}),
+    ...(a.rules?.each?.json ? { rules: { each: { json: a.rules.each.json } } } : {}),
   };
 }

@@ -52,10 +52,10 @@ function pointerAt(text: string, place: number): string {
     else if (c === "}" || c === "]") path.pop();
     else if (c === "," && typeof path.at(-1) === "number") path[path.length - 1] = (path.at(-1) as number) + 1;
   }
-  return path.map((step) => `/${typeof step === "number" ? step : escape(JSON.parse(step) as string)}`).join("");
+  return path.map((step) => `/${typeof step === "number" ? step : escapeStep(JSON.parse(step) as string)}`).join("");
 }
 
-const escape = (segment: string): string => segment.replaceAll("~", "~0").replaceAll("/", "~1");
+const escapeStep = (segment: string): string => segment.replaceAll("~", "~0").replaceAll("/", "~1");
 
 function endOfString(text: string, start: number): number {
   let i = start + 1;

@@ -94,6 +94,7 @@ export const BASES: Readonly<Record<string, Base>> = {
       generators: [[{ clusters: {} }], [{ list: { elements: [{ n: 1e21, z: 0, f: false }] } }, { clusters: {} }]],
       template: [{ metadata: { name: "x" } }, { metadata: { name: "{{ .name }}" }, spec: { n: 0.1, l: [], o: {}, f: false, z: 0 } }],
       goTemplateOptions: [[], ["missingkey=error"]],
+      "*.maxUpdate": ["25%", "1"],
     },
   },
   Pipeline: {
@@ -110,7 +111,7 @@ export const BASES: Readonly<Record<string, Base>> = {
     samples: {
       steps: [[step], [step, { ...step, id: "b", needs: [] }], [step, { id: "b", approval: {} }]],
       "steps.task.kind": ["shell.run"],
-      "steps.task.params": [{ script: "true" }, { script: "", env: {} }],
+      "steps.task.params": [{ script: "true" }, { script: "false", env: {} }],
       "steps.needs": [[]],
       "steps.condition": ["true"],
     },
