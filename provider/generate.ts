@@ -6,10 +6,11 @@ import { attributesOf } from "./generate/attribute.ts";
 import { functionPage, page } from "./generate/docs.ts";
 import { examples } from "./generate/examples.ts";
 import { schemaJson } from "./generate/json.ts";
-import { type Contract, nounsOf } from "./generate/noun.ts";
+import { type Contract, nounsOf, statusOf } from "./generate/noun.ts";
 import type { Provider } from "./protocol/provider.ts";
 import type { Noun } from "./resources/noun.ts";
 import { importForm } from "./resources/scope.ts";
+import type { Attribute } from "./schema/attribute.ts";
 import { camel, snake } from "./schema/names.ts";
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -20,7 +21,7 @@ export const source = "registry.terraform.io/outpost/outpost";
 export async function generateProvider(contract: Contract = readContract(), out = join(root, "generated")): Promise<void> {
   const nouns = nounsOf(contract);
   const files = new Map<string, string>();
-  for (const noun of nouns) files.set(`${snake(noun.name).slice(1).replaceAll("_", "-")}.ts`, table(noun));
+  for (const noun of nouns) files.set(`${snake(noun.name).slice(1).replaceAll("_", "-")}.ts`, table(noun, statusOf(contract, noun.name)));
   files.set("task-request.ts", request(contract, "TaskRequest"));
   files.set("install-request.ts", request(contract, "InstallRequest"));
   write(out, files);
@@ -34,11 +35,18 @@ export async function generateProvider(contract: Contract = readContract(), out 
 
 const readContract = (): Contract => JSON.parse(readFileSync(join(root, "../openapi/contract/openapi.json"), "utf8"));
 
-/** JSON in a string is parsed faster than the same thing as an object literal. */
-function table(noun: Noun): string {
+/** JSON in a string is parsed faster than the same thing as an object literal. The status is parsed only for a data source. */
+function table(noun: Noun, status: Attribute | undefined): string {
   const name = camel(snake(noun.name).slice(1));
-  const json = JSON.stringify(JSON.stringify(noun));
-  return `${header}import type { Noun } from "../resources/noun.ts";\n\nexport const ${name}: Noun = JSON.parse(${json});\n`;
+  const parsed = (value: object) => `JSON.parse(${JSON.stringify(JSON.stringify(value))})`;
+  return [
+    `${header}import type { Noun } from "../resources/noun.ts";`,
+    'import type { Attribute } from "../schema/attribute.ts";',
+    "",
+    `export const ${name}: Noun = ${parsed(noun)};`,
+    `export const status = (): Attribute | undefined => ${status ? parsed(status) : "undefined"};`,
+    "",
+  ].join("\n");
 }
 
 /** What something is asked for with, for what is written by hand. */

@@ -135,7 +135,9 @@ test("an application set's generators are JSON by what they say, and its life is
     await h.must("state", "rm", "outpost_application_set.s");
     await h.must("import", "outpost_application_set.s", "apps");
     expect(await h.plan()).toEqual([]);
-    expect(await h.state("outpost_application_set.s")).toMatchObject({ status: { applications: [{ name: "a", sync: "Synced" }] } });
+    expect(await h.state("outpost_application_set.s")).not.toHaveProperty("status");
+    await h.apply(`${set()}\ndata "outpost_application_set" "s" { id = outpost_application_set.s.id }\n`);
+    expect(await h.state("data.outpost_application_set.s")).toMatchObject({ status: { applications: [{ name: "a", sync: "Synced" }] } });
     await h.must("destroy", "-auto-approve");
   }));
 

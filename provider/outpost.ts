@@ -1,7 +1,8 @@
 import { Client } from "./client/client.ts";
 import { resolveProfile } from "./client/profile.ts";
-import type { Provider } from "./protocol/provider.ts";
-import type { Schema } from "./schema/attribute.ts";
+import { NotKnownYet, type Provider } from "./protocol/provider.ts";
+import type { Noun } from "./resources/noun.ts";
+import type { Attribute, Schema } from "./schema/attribute.ts";
 import { parseDuration } from "./schema/duration.ts";
 import { attr, root } from "./value/path.ts";
 import { stringField, Unknown } from "./value/value.ts";
@@ -61,7 +62,7 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
   configure: async (config, { terraformVersion, log, signal }) => {
     for (const [name, value] of config)
       if (value instanceof Unknown)
-        throw new Error(
+        throw new NotKnownYet(
           `\`${name}\` of the provider is known only after apply, and is needed now. Make what it comes from first (\`terraform apply -target\`).`,
         );
     const { endpoint, apiKey } = resolveProfile(
@@ -106,22 +107,22 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
     outpost_webhook: async () => (await import("./resources/webhook.ts")).webhook,
   },
   dataSources: {
-    outpost_agent: async () => dataSource((await import("./generated/agent.ts")).agent),
-    outpost_app_project: async () => dataSource((await import("./generated/app-project.ts")).appProject),
-    outpost_application: async () => dataSource((await import("./generated/application.ts")).application),
-    outpost_application_set: async () => dataSource((await import("./generated/application-set.ts")).applicationSet),
-    outpost_pipeline: async () => dataSource((await import("./generated/pipeline.ts")).pipeline),
-    outpost_cluster: async () => dataSource((await import("./generated/cluster.ts")).cluster),
-    outpost_delegate: async () => dataSource((await import("./generated/delegate.ts")).delegate),
-    outpost_gnupg_key: async () => dataSource((await import("./generated/gnupg-key.ts")).gnupgKey),
+    outpost_agent: async () => dataSource(await import("./generated/agent.ts"), "agent"),
+    outpost_app_project: async () => dataSource(await import("./generated/app-project.ts"), "appProject"),
+    outpost_application: async () => dataSource(await import("./generated/application.ts"), "application"),
+    outpost_application_set: async () => dataSource(await import("./generated/application-set.ts"), "applicationSet"),
+    outpost_pipeline: async () => dataSource(await import("./generated/pipeline.ts"), "pipeline"),
+    outpost_cluster: async () => dataSource(await import("./generated/cluster.ts"), "cluster"),
+    outpost_delegate: async () => dataSource(await import("./generated/delegate.ts"), "delegate"),
+    outpost_gnupg_key: async () => dataSource(await import("./generated/gnupg-key.ts"), "gnupgKey"),
     outpost_agent_install: async () => (await import("./resources/install.ts")).createInstall("agent"),
     outpost_delegate_install: async () => (await import("./resources/install.ts")).createInstall("delegate"),
-    outpost_organization: async () => dataSource((await import("./generated/organization.ts")).organization),
-    outpost_project: async () => dataSource((await import("./generated/project.ts")).project),
-    outpost_repository: async () => dataSource((await import("./generated/repository.ts")).repository),
-    outpost_repository_certificate: async () => dataSource((await import("./generated/repository-certificate.ts")).repositoryCertificate),
-    outpost_repository_credential: async () => dataSource((await import("./generated/repository-credential.ts")).repositoryCredential),
-    outpost_webhook: async () => dataSource((await import("./generated/webhook.ts")).webhook),
+    outpost_organization: async () => dataSource(await import("./generated/organization.ts"), "organization"),
+    outpost_project: async () => dataSource(await import("./generated/project.ts"), "project"),
+    outpost_repository: async () => dataSource(await import("./generated/repository.ts"), "repository"),
+    outpost_repository_certificate: async () => dataSource(await import("./generated/repository-certificate.ts"), "repositoryCertificate"),
+    outpost_repository_credential: async () => dataSource(await import("./generated/repository-credential.ts"), "repositoryCredential"),
+    outpost_webhook: async () => dataSource(await import("./generated/webhook.ts"), "webhook"),
   },
   ephemeralResources: {
     outpost_agent_token: async () => (await import("./resources/token.ts")).createToken("agent"),
@@ -136,4 +137,7 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
 
 export const outpost = createOutpost();
 
-const dataSource = async (noun: import("./resources/noun.ts").Noun) => (await import("./resources/data.ts")).createDataSource(noun);
+type Generated<K extends string> = Readonly<Record<K, Noun>> & { status(): Attribute | undefined };
+
+const dataSource = async <K extends string>(generated: Generated<K>, name: K) =>
+  (await import("./resources/data.ts")).createDataSource(generated[name], generated.status());

@@ -3,6 +3,7 @@ import { KubernetesProvider } from "@cdktf/provider-kubernetes/lib/provider/inde
 import { LocalBackend, TerraformOutput, TerraformStack, TerraformVariable } from "cdktf";
 import type { Construct } from "constructs";
 import {
+  l1,
   OutpostAgent,
   OutpostApplication,
   OutpostCluster,
@@ -70,7 +71,9 @@ export class QuickstartStack extends TerraformStack {
 
     new TerraformOutput(this, "agent-id", { value: agent.agentId }).overrideLogicalId("agent");
     new TerraformOutput(this, "delegate-id", { value: delegate.delegateId }).overrideLogicalId("delegate");
-    const revision = new TerraformOutput(this, "revision", { value: guestbook.application.status.sync.revision });
+    // What an application is doing now is in its data source; it is read after the application is changed.
+    const now = new l1.DataApplication(this, "now", { id: guestbook.application.id });
+    const revision = new TerraformOutput(this, "revision", { value: now.status.sync.revision });
     revision.overrideLogicalId("application");
   }
 }

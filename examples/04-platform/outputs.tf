@@ -1,6 +1,11 @@
+# What a set is doing now is in its data source; it is read after the set is changed.
+data "outpost_application_set" "team" {
+  id = outpost_application_set.team.id
+}
+
 output "applications" {
   description = "What the set made, and how it is."
-  value       = { for app in outpost_application_set.team.status.applications : app.name => "${app.sync}, ${app.health}" }
+  value       = { for app in data.outpost_application_set.team.status.applications : app.name => "${app.sync}, ${app.health}" }
 }
 
 output "webhook" {

@@ -219,13 +219,13 @@ test("bindings rename at every depth, and leave tokens and the user's own keys a
 
 test("results can be referred to at every depth", () => {
   const json = synth((s) => {
-    const app = new l1.Application(s, "a", { id: "a", agent: "x", destination: {} });
+    const app = new l1.DataApplication(s, "a", { id: "a" });
     const data = new l1.DataAgent(s, "d", { id: Fn.lower(app.status.sync.revision) });
     new l1.Agent(s, "b", { id: "b", name: app.status.resources.get(0).kind, description: data.status.sealKey.publicKey });
   });
-  expect(only(json.data.outpost_agent).id).toBe("${lower(outpost_application.a.status.sync.revision)}");
+  expect(only(json.data.outpost_agent).id).toBe("${lower(data.outpost_application.a.status.sync.revision)}");
   expect(only(json.resource.outpost_agent)).toMatchObject({
-    name: "${outpost_application.a.status.resources[0].kind}",
+    name: "${data.outpost_application.a.status.resources[0].kind}",
     description: "${data.outpost_agent.d.status.seal_key.public_key}",
   });
 });

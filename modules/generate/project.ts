@@ -75,8 +75,11 @@ in neither plan nor state.`,
     });
     set.overrideLogicalId("project");
     stack.output("app_project_id", { value: appProject.id, description: "Id of the AppProject, for `app_project` of other objects." });
+    // The data source holds what the set has made; it is read after the set is changed.
+    const now = new l1.DataApplicationSet(stack, "now", { id: set.id, org: v.org, project: v.project });
+    now.overrideLogicalId("project");
     stack.output("applications", {
-      value: Token.asString(set.interpolationForAttribute("status.applications[*].name")),
+      value: Token.asString(now.interpolationForAttribute("status.applications[*].name")),
       description: "Names of the applications that there were when this was applied last.",
     });
   },

@@ -100,9 +100,11 @@ export class Client {
       const asked = this.call<{ account: string }>("GET", "/v1/whoami", limit);
       this.#account = asked;
       const reply = await asked;
+      // A failure is not kept, so that the next call asks again.
       if (!reply.ok) this.#account = undefined;
+      return reply;
     }
-    return this.#account ?? this.call("GET", "/v1/whoami", limit);
+    return this.#account;
   }
 
   /** One call, again and again while the service cannot be reached, until the deadline. */

@@ -27,9 +27,13 @@ export interface JsonSchema {
   readonly deprecated?: boolean;
   readonly "x-sensitive"?: boolean;
   readonly "x-immutable"?: boolean;
+  /** A field of a status changes only with this field of the spec. */
+  readonly "x-follows"?: string;
+  /** The default holds only while this other field is not given. */
+  readonly "x-default-unless"?: string;
   readonly "x-internal"?: boolean;
   readonly "x-reference"?: string;
-  /** An empty list says something else than none. */
+  /** Whether an empty object or list means something else than an absent one. The provider tells them apart in any case. */
   readonly "x-empty-counts"?: boolean;
   /** The attribute's name where Terraform keeps the property's own for itself. */
   readonly "x-terraform-name"?: string;
@@ -77,11 +81,11 @@ function attributeOf(schemas: Schemas, schema: JsonSchema, place: Place): Attrib
     presence,
     description: describe(schemas, schema),
     default: preset,
-    sensitive: schema["x-sensitive"] === true,
-    writeOnly,
-    replace: !place.computed && schema["x-immutable"] === true,
-    emptyCounts: !place.computed && schema["x-empty-counts"] === true,
-    deprecated: schema.deprecated === true,
+    defaultUnless: preset === undefined ? undefined : schema["x-default-unless"] && snake(schema["x-default-unless"]),
+    sensitive: mark(schema["x-sensitive"] === true),
+    writeOnly: mark(writeOnly),
+    replace: mark(!place.computed && schema["x-immutable"] === true),
+    deprecated: mark(schema.deprecated === true),
     rules: place.computed ? undefined : rulesOf(schemas, schema),
   });
 }
@@ -147,7 +151,13 @@ function describe(schemas: Schemas, schema: JsonSchema): string | undefined {
       `Refers to one of the ${schema["x-reference"].replace("appprojects", "app projects")}: \`id\` in the same scope, \`org.id\` or \`account.id\` above it.`,
     );
   if (schema.enum) parts.push(`One of ${schema.enum.map((v) => `\`${v}\``).join(", ")}.`);
-  if (schema.default !== undefined) parts.push(`Default: \`${JSON.stringify(schema.default)}\`.`);
+  const rival = schema["x-default-unless"];
+  if (schema.default !== undefined)
+    parts.push(`Default: \`${JSON.stringify(schema.default)}\`${rival ? `, unless \`${snake(rival)}\` is given` : ""}.`);
+  if (schema["x-empty-counts"])
+    parts.push(
+      `\`${schema.type === "array" ? "[]" : isFreeForm(schema) ? "jsonencode({})" : "{}"}\` means something else than leaving it out.`,
+    );
   if (isFreeForm(schema)) parts.push("JSON text, as `jsonencode({...})` gives.");
   else if (schema.items && isFreeForm(resolve(schemas, schema.items))) parts.push("Each is JSON text, as `jsonencode({...})` gives.");
   if (schema["x-immutable"]) parts.push("Changing it replaces the object.");
@@ -177,7 +187,10 @@ const namesIn = (schema: JsonSchema): string[] =>
     ...(property.items ? namesIn(property.items) : []),
   ]);
 
-/** Without what says nothing, so that the tables stay small. */
-export function compact<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined && v !== false)) as T;
+/** A flag of an attribute: stated only when it is true, so that the tables stay small. */
+const mark = (value: boolean): true | undefined => value || undefined;
+
+/** Drops what is undefined, and nothing else: `false`, `0` and `""` are values, and may be defaults. */
+export function compact<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as T;
 }

@@ -68,22 +68,25 @@ function nounOf(contract: Contract, name: string): Noun {
     ...scopeAttributes(scopes),
     ...spec,
     ...ownAttributes({ name, delivered, cascade }),
-    ...(Object.keys(status.properties ?? {}).length > 0 ? { status: statusAttribute(schemas, status) } : {}),
+    ...lastingStatus(schemas, status),
   };
   const clash = Object.keys(spec).find((n) => attributes[n] !== spec[n]);
   if (clash) throw new Error(`${name}.spec has a name that the provider uses itself: ${clash}`);
-  const schema: Schema = { version: 0, description: about[name] ?? `A ${name.toLowerCase()}.`, attributes };
+  const more = Object.keys(status.properties ?? {}).length > 0 ? ` What it is doing now is in the data source \`${typeOf(name)}\`.` : "";
+  const schema: Schema = { version: 0, description: `${about[name] ?? `A ${name.toLowerCase()}.`}${more}`, attributes };
   return compact({
     name,
-    type: `outpost_${snake(name).slice(1)}`,
+    type: typeOf(name),
     collection,
     scopes,
-    delivered,
-    cascade,
+    delivered: delivered || undefined,
+    cascade: cascade || undefined,
     spec: Object.keys(spec),
     schema,
   });
 }
+
+const typeOf = (name: string): string => `outpost_${snake(name).slice(1)}`;
 
 const label = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
 
@@ -163,11 +166,28 @@ function ownAttributes({ name, delivered, cascade }: { name: string; delivered: 
   };
 }
 
-function statusAttribute(schemas: Schemas, status: JsonSchema): Attribute {
-  return {
-    nesting: "single",
-    presence: "computed",
-    description: "What the service and the agent say about it.",
-    attributes: attributesOf(schemas, status, true),
-  };
+/** Everything that the service and the agent say about an object, for its data source; undefined when they say nothing. */
+export function statusOf({ components: { schemas } }: Contract, name: string): Attribute | undefined {
+  const status = resolve(schemas, schemas[`${name}Status`] ?? {});
+  return Object.keys(status.properties ?? {}).length > 0 ? statusAttribute(attributesOf(schemas, status, true)) : undefined;
 }
+
+/**
+ * The part of the status that a resource keeps: what changes only with the configuration. A state file is no place for heartbeats, and
+ * an attribute that changes by itself makes every plan of what depends on it a change.
+ */
+function lastingStatus(schemas: Schemas, status: JsonSchema): { status?: Attribute } {
+  const lasting = Object.entries(status.properties ?? {}).filter(([, property]) => property["x-follows"] !== undefined);
+  if (lasting.length === 0) return {};
+  const leaders = new Set(lasting.map(([, property]) => snake(property["x-follows"]!)));
+  if (leaders.size > 1) throw new Error(`the fields of one status follow several fields of the spec: ${[...leaders].join(", ")}`);
+  const attributes = attributesOf(schemas, { ...status, properties: Object.fromEntries(lasting) }, true);
+  return { status: { ...statusAttribute(attributes), follows: [...leaders][0]! } };
+}
+
+const statusAttribute = (attributes: Attributes): Attribute => ({
+  nesting: "single",
+  presence: "computed",
+  description: "What the service and the agent say about it.",
+  attributes,
+});

@@ -26,6 +26,9 @@ export interface ResourceContext<Client> extends Context<Client> {
   readonly private: PrivateState;
 }
 
+/** The configuration of the provider is not known before the apply, so that there is no client yet. */
+export class NotKnownYet extends Error {}
+
 export interface ApplyContext<Client> extends ResourceContext<Client> {
   /** Keeps a partial state: what is stored if the handler fails or crashes from here on. Unknown values become null. */
   checkpoint(state: Value): void;

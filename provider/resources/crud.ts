@@ -1,6 +1,6 @@
 import type { Client, Limit, Place, Reply, Stored } from "../client/client.ts";
 import { report } from "../client/problem.ts";
-import type { ApplyContext, Change, Resource, ResourceContext } from "../protocol/provider.ts";
+import { type ApplyContext, type Change, NotKnownYet, type Resource, type ResourceContext } from "../protocol/provider.ts";
 import type { Attributes } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { parseDuration } from "../schema/duration.ts";
@@ -10,7 +10,7 @@ import { defaultOf } from "../schema/type.ts";
 import { equal } from "../value/equal.ts";
 import type { Json } from "../value/json.ts";
 import { string } from "../value/type.ts";
-import { field, stringField, type Value, type ValueMap } from "../value/value.ts";
+import { field, isMap, stringField, type Value, type ValueMap } from "../value/value.ts";
 import { absence } from "../wait/agent.ts";
 import { judgeGone } from "../wait/gone.ts";
 import { type Judge, type Verdict, waitFor } from "../wait/wait.ts";
@@ -18,7 +18,7 @@ import { sealCredentials } from "./credentials.ts";
 import { checkKeptCredentials } from "./credentials-kept.ts";
 import type { Noun } from "./noun.ts";
 import { reportWait } from "./report.ts";
-import { importForm, parseImportId, placeOf, printPlace, printStored, resolveReference } from "./scope.ts";
+import { importForm, parseImportId, placeOf, printNoun, printPlace, printStored, resolveReference } from "./scope.ts";
 import { fromSpec, toSpec } from "./spec.ts";
 
 /** What a noun does beyond the common way. */
@@ -32,6 +32,8 @@ export interface Ways {
 const patience = 600_000;
 /** How often a write is made again because something changed between reading and writing. */
 const attempts = 10;
+/** How long a plan waits for the service when it only wants to know whether the key is good. */
+const KEY_CHECK_MS = 5_000;
 
 /** The Terraform resource of a noun: create, read, update, delete and import over the service's one way to store things. */
 export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
@@ -62,12 +64,13 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     context: ApplyContext<Client>,
     action: string,
   ): Promise<Value> {
-    context.checkpoint(stateOf(stored, planned));
-    if (!ways.judge || planned.get("wait") !== true) return stateOf(stored, planned);
+    const after = (found: Stored) => kept(stateOf(found, planned), planned);
+    context.checkpoint(after(stored));
+    if (!ways.judge || planned.get("wait") !== true) return after(stored);
     const place = placeOf(noun, planned);
     const waited = await waitFor(client, place, withAgent(client, place, limit, ways.judge), limit, context.log, stored);
     if (waited.kind !== "done") reportWait(context.diagnostics, action, waited, attributes);
-    return stateOf(waited.stored ?? stored, planned);
+    return after(waited.stored ?? stored);
   }
 
   const limitOf = (value: ValueMap, verb: "create" | "update" | "delete", signal: AbortSignal): Limit => {
@@ -103,7 +106,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       if (reply.problem.code === "already_exists")
         diagnostics.error(
           `${action}: it exists already`,
-          `There is ${noun.name.toLowerCase()} ${printPlace(place)} already. Import it (\`terraform import ${noun.type}.NAME ${printPlace(place)}\`), or take it over with \`adopt = true\`.`,
+          `The ${printNoun(noun)} ${printPlace(place)} exists already. Import it (\`terraform import ${noun.type}.NAME ${printPlace(place)}\`), or take it over with \`adopt = true\`.`,
           [{ attr: "id" }],
         );
       else report(diagnostics, action, reply.problem, attributes);
@@ -173,7 +176,11 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
       ways.validate?.(config, diagnostics);
     },
-    ...(hasCredentials && { plan: planWithCredentials }),
+    plan: async (change, context) => {
+      // A create asks the service nothing else, and a wrong key would be noticed only after other objects were made.
+      if (change.prior === null) await checkKey(context);
+      return hasCredentials ? planWithCredentials(change, context) : change.planned;
+    },
     create,
     update,
     delete: remove,
@@ -189,10 +196,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     import: async (text, context) => {
       const place = parseImportId(noun, text);
       if (!place) {
-        context.diagnostics.error(
-          "Not an import id",
-          `The id of a ${noun.name.toLowerCase()} is \`${importForm(noun)}\`, got ${JSON.stringify(text)}.`,
-        );
+        context.diagnostics.error("Not an import id", `The id of ${noun.type} is \`${importForm(noun)}\`, got ${JSON.stringify(text)}.`);
         return null;
       }
       const client = await context.client();
@@ -202,6 +206,25 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       return null;
     },
   };
+}
+
+/** Reports an API key that the service refuses. A service that is away, or not known yet, is left to the apply. */
+async function checkKey({ client, signal, diagnostics }: ResourceContext<Client>): Promise<void> {
+  let open: Client;
+  try {
+    open = await client();
+  } catch (error) {
+    if (error instanceof NotKnownYet) return;
+    throw error;
+  }
+  const reply = await open.account({ deadline: Date.now() + KEY_CHECK_MS, signal });
+  if (!reply.ok && (reply.status === 401 || reply.status === 403)) report(diagnostics, "Signing in", reply.problem, {});
+}
+
+/** The state after an apply, with the status that the plan promised: an agent that reports again meanwhile must not change it. */
+function kept(state: ValueMap, planned: ValueMap): ValueMap {
+  const promised = planned.get("status");
+  return isMap(promised ?? null) ? state.set("status", promised!) : state;
 }
 
 /** Adds to a reason that the agent is away, which is what a person would look for first. */

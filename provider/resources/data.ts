@@ -4,14 +4,14 @@ import type { DataSource } from "../protocol/provider.ts";
 import type { Attribute, Attributes, Schema } from "../schema/attribute.ts";
 import { objectOf } from "../schema/type.ts";
 import type { Noun } from "./noun.ts";
-import { placeOf, printPlace } from "./scope.ts";
+import { placeOf, printNoun, printPlace, printStored } from "./scope.ts";
 import { fromSpec } from "./spec.ts";
 
 const scope = new Set(["id", "org", "project"]);
 
 /** The data source of a noun: found by its id, everything else is what the service says. */
-export function createDataSource(noun: Noun): DataSource<Client> {
-  const schema = dataSchema(noun);
+export function createDataSource(noun: Noun, status?: Attribute): DataSource<Client> {
+  const schema = dataSchema(noun, status);
   const { attributes } = schema;
   const spec: Attributes = Object.fromEntries(noun.spec.filter((name) => attributes[name]).map((name) => [name, attributes[name]!]));
   return {
@@ -21,8 +21,12 @@ export function createDataSource(noun: Noun): DataSource<Client> {
       const reply = await (await context.client()).get(place, { deadline: Date.now() + 60_000, signal: context.signal });
       if (!reply.ok) {
         if (reply.status === 404)
-          context.diagnostics.error("Not found", `There is no ${noun.name.toLowerCase()} ${printPlace(place)}.`, [{ attr: "id" }]);
-        else report(context.diagnostics, `Reading ${noun.name.toLowerCase()} ${place.id}`, reply.problem, attributes);
+          context.diagnostics.error(
+            "Not found",
+            `There is no ${printNoun(noun)} ${printPlace(place)}. If this configuration creates it, refer to the resource (\`id = ${noun.type}.NAME.id\`) or name it in \`depends_on\`, so that it is read afterwards.`,
+            [{ attr: "id" }],
+          );
+        else report(context.diagnostics, `Reading ${printStored(noun, place)}`, reply.problem, attributes);
         return null;
       }
       const stored = reply.body;
@@ -40,11 +44,11 @@ export function createDataSource(noun: Noun): DataSource<Client> {
 }
 
 /** Everything computed but the id and its scope; what only the configuration of a resource has is left out. */
-function dataSchema({ schema, name }: Noun): Schema {
-  const attributes = Object.entries(schema.attributes)
+function dataSchema({ schema, type }: Noun, status: Attribute | undefined): Schema {
+  const attributes = Object.entries({ ...schema.attributes, ...(status ? { status } : {}) })
     .filter(([, a]) => !a.writeOnly && !a.local)
     .map(([key, a]) => [key, scope.has(key) ? input(a) : computed(a)] as const);
-  return { description: `Reads one ${name.toLowerCase()}.`, attributes: Object.fromEntries(attributes) };
+  return { description: `Reads one ${type.replace(/^outpost_/, "").replaceAll("_", " ")}.`, attributes: Object.fromEntries(attributes) };
 }
 
 function input({ type, presence, description = "", rules }: Attribute): Attribute {
@@ -62,5 +66,6 @@ function computed(a: Attribute): Attribute {
     ...(sensitive ? { sensitive } : {}),
     ...(json ? { json } : {}),
     ...(a.rules?.json ? { rules: { json: a.rules.json } } : {}),
+    ...(a.rules?.each?.json ? { rules: { each: { json: a.rules.each.json } } } : {}),
   };
 }

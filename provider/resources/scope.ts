@@ -40,4 +40,7 @@ export function resolveReference(collection: string, reference: string, from: Pl
   return { collection, id: tail, org: head === "org" ? from.org : undefined };
 }
 
-export const printStored = (noun: Noun, stored: Stored | Place): string => `${noun.name.toLowerCase()} ${stored.id}`;
+/** The noun as Terraform spells it: `app_project`. */
+export const printNoun = (noun: Noun): string => noun.type.replace(/^outpost_/, "");
+
+export const printStored = (noun: Noun, stored: Stored | Place): string => `${printNoun(noun)} ${stored.id}`;

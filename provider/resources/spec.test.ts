@@ -37,8 +37,21 @@ test.each([
 
 test.each([
   ["a missing field of the service, with a default", base, { agent: "prod", destination: { namespace: "web" } }, {}],
-  ["an empty list that the service leaves out", { ...base, info: [] }, { agent: "prod", destination: { namespace: "web" } }, {}],
-  ["an empty object that the service adds", base, { agent: "prod", destination: { namespace: "web" }, syncPolicy: {} }, {}],
+  ["a removed empty list", { ...base, info: [] }, { agent: "prod", destination: { namespace: "web" } }, { info: null }],
+  ["an added empty list", base, { agent: "prod", destination: { namespace: "web" }, info: [] }, { info: [] }],
+  [
+    "a removed empty object",
+    { ...base, sync_policy: { automated: {} } },
+    { agent: "prod", destination: { namespace: "web" }, syncPolicy: {} },
+    { sync_policy: {} },
+  ],
+  ["an added empty object", base, { agent: "prod", destination: { namespace: "web" }, syncPolicy: {} }, { sync_policy: {} }],
+  [
+    "an added empty JSON object",
+    { ...base, source: { helm: {} } },
+    { agent: "prod", destination: { namespace: "web" }, source: { helm: { valuesObject: {} } } },
+    { source: { helm: { values_object: "{}" } } },
+  ],
   ["another value", base, { agent: "prod", destination: { namespace: "other" } }, { destination: { namespace: "other" } }],
   ["a removed value", { ...base, labels: { a: "1" } }, { agent: "prod", destination: { namespace: "web" } }, { labels: null }],
 ] as [string, object, object, object][])("reading: %s", (_name, prior, json, differs) => {

@@ -4,8 +4,8 @@ import { meaning, same } from "../schema/same.ts";
 import { defaultOf, typeOf } from "../schema/type.ts";
 import { equal } from "../value/equal.ts";
 import { fromJson, type Json, parseJson } from "../value/json.ts";
-import { type Numeric, print } from "../value/number.ts";
-import { isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
+import { asDouble, type Numeric, print } from "../value/number.ts";
+import { Decimal, isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
 
 type JsonObject = { [name: string]: Json };
 const jsonName = (name: string, a: Attribute): string => a.json ?? camel(name);
@@ -22,24 +22,38 @@ export function toSpec(attributes: Attributes, value: ValueMap, secret = false):
 }
 
 function toJson(a: Attribute, value: Value, secret: boolean): Json {
-  if (a.rules?.json && typeof value === "string") return parseJson(value);
+  if (a.rules?.json && typeof value === "string") return exact(parseJson(value));
   if (a.attributes && isMap(value)) {
     if (a.nesting === "single") return toSpec(a.attributes, value, secret);
     return Object.fromEntries([...value].map(([k, v]) => [k, toSpec(a.attributes!, v as ValueMap, secret)]));
   }
   if (a.attributes && Array.isArray(value)) return value.map((v) => toSpec(a.attributes!, v as ValueMap, secret));
-  if (Array.isArray(value)) return value.map((one) => (a.rules?.each?.json && typeof one === "string" ? parseJson(one) : plain(one)));
-  if (isMap(value)) return Object.fromEntries([...value].map(([k, v]) => [k, plain(v)]));
+  const inner = (one: Value) => (a.rules?.each?.json && typeof one === "string" ? exact(parseJson(one)) : plain(one));
+  if (Array.isArray(value)) return value.map(inner);
+  if (isMap(value)) return Object.fromEntries([...value].map(([k, v]) => [k, inner(v)]));
   return plain(value);
 }
 
-/** Numbers of the contract fit into doubles. */
 const plain = (value: Value): Json =>
-  typeof value === "string" || typeof value === "boolean" || value === null ? value : Number(print(value as Numeric));
+  typeof value === "string" || typeof value === "boolean" || value === null ? value : exact(value as Numeric);
+
+/** JSON with doubles as its only numbers. `validate` has refused the other numbers before, at their attribute. */
+function exact(json: Json): Json {
+  if (typeof json === "number" || typeof json === "bigint" || json instanceof Decimal) {
+    const double = asDouble(json);
+    if (double === undefined) throw new Error(`the number ${print(json).slice(0, 40)} cannot be sent exactly. Write it as a string`);
+    return double;
+  }
+  if (Array.isArray(json)) return json.map(exact);
+  // fromEntries defines members, so that one named `__proto__` stays a member.
+  if (typeof json === "object" && json !== null) return Object.fromEntries(Object.entries(json).map(([k, v]) => [k, exact(v)]));
+  return json;
+}
 
 /**
  * The values of some attributes in the service's JSON. `prior` is what state or plan say: it is kept where it means the same, so that a
- * spelling, an order or an empty list is no drift.
+ * spelling or the order of a set is no drift. An empty object or list is never taken for an absent one, and the other way round: the
+ * service keeps both as they were written, and to several fields they mean different things.
  */
 export function fromSpec(attributes: Attributes, json: unknown, prior: Value): ValueMap {
   const source = (typeof json === "object" && json !== null ? json : {}) as JsonObject;
@@ -47,19 +61,23 @@ export function fromSpec(attributes: Attributes, json: unknown, prior: Value): V
   for (const [name, a] of Object.entries(attributes)) {
     const key = jsonName(name, a);
     const before = isMap(prior) ? (prior.get(name) ?? null) : null;
-    out.set(name, a.writeOnly ? null : fromOne(a, Object.hasOwn(source, key) ? source[key] : undefined, before));
+    const found = Object.hasOwn(source, key) ? source[key] : undefined;
+    const silent = a.writeOnly || (isRivalGiven(attributes, a, source) && (found === undefined || found === a.default));
+    out.set(name, silent ? null : fromOne(a, found, before));
   }
   return out;
 }
 
+/** Whether the attribute is given beside which this one has no default. */
+function isRivalGiven(attributes: Attributes, { defaultUnless: rival }: Attribute, source: JsonObject): boolean {
+  if (rival === undefined) return false;
+  const key = jsonName(rival, attributes[rival]!);
+  return Object.hasOwn(source, key) && source[key] !== null;
+}
+
 function fromOne(a: Attribute, json: Json | undefined, prior: Value): Value {
+  if (json === undefined || json === null) return defaultOf(a) ?? null;
   const before = prior instanceof Unknown ? null : prior;
-  const fallback = defaultOf(a);
-  if (json === undefined || json === null) {
-    if (isEmpty(before) && !a.emptyCounts) return before;
-    return fallback ?? null;
-  }
-  if (before === null && fallback === undefined && a.presence === "optional" && isEmptyJson(json) && !a.emptyCounts) return null;
   const value = read(a, json, before);
   if (before === null) return value;
   return same(a, before, value) || equal(typeOf(a), before, value) ? before : value;
@@ -91,7 +109,3 @@ function sameText(text: string, json: Json): boolean {
     return false;
   }
 }
-
-const isEmpty = (value: Value): boolean =>
-  (Array.isArray(value) && value.length === 0) || (isMap(value) && [...value.values()].every((v) => v === null || isEmpty(v)));
-const isEmptyJson = (json: Json): boolean => typeof json === "object" && json !== null && Object.keys(json).length === 0;

@@ -8,7 +8,7 @@ import type { ApplyContext, Resource } from "../protocol/provider.ts";
 import type { Attribute, Attributes } from "../schema/attribute.ts";
 import { parseDuration, printDuration } from "../schema/duration.ts";
 import { defaultOf } from "../schema/type.ts";
-import { field, stringField, text, type Value, type ValueMap } from "../value/value.ts";
+import { field, stringField, text, Unknown, type Value, type ValueMap } from "../value/value.ts";
 import { fromSpec, toSpec } from "./spec.ts";
 
 type Task = components["schemas"]["Task"];
@@ -134,7 +134,8 @@ export const task: Resource<Client> = {
 function stateOf(found: Task, prior: ValueMap): ValueMap {
   const out: ValueMap = new Map<string, Value>();
   for (const [name, a] of Object.entries(attributes)) out.set(name, prior.get(name) ?? defaultOf(a) ?? null);
-  for (const [name, value] of fromSpec(request, found, prior)) out.set(name, value);
+  // A task never changes, so that its request is what was planned; the service also shows what was left out, as an empty list.
+  for (const [name, value] of fromSpec(request, found, prior)) if (out.get(name) instanceof Unknown) out.set(name, value);
   const { id, state, reason, outputs } = found;
   return out
     .set("id", id)

@@ -12,7 +12,7 @@ const label = { pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", maxLength: 63 }
 
 /**
  * An enrolment token of an agent or a delegate. It exists only while Terraform runs, so it goes into a write-only argument (a Secret, a
- * Helm value) and is in no plan and no state. A plan opens one too; unused ones end by themselves.
+ * Helm value) and is in no plan and no state. A plan opens one too; an unused one is revoked when Terraform ends.
  */
 export function createToken(worker: "agent" | "delegate"): EphemeralResource<Client> {
   const collection = `${worker}s`;
@@ -35,8 +35,8 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
     revoke_on_close: {
       type: "bool",
       presence: "either",
-      default: false,
-      description: `Revoke the token when Terraform ends, unless a ${worker} has enrolled with it by then. For an apply that waits for that; a plan then leaves no usable token behind. Default: \`false\`.`,
+      default: true,
+      description: `Revoke the token when Terraform ends, unless a ${worker} has enrolled with it by then. A plan opens a token too, and leaves no usable one behind. Set it to \`false\` when the ${worker} enrols only after the apply has ended. Default: \`true\`.`,
     },
     token: { type: "string", presence: "computed", sensitive: true, description: "The token." },
     token_id: { type: "string", presence: "computed", description: "The id of the token, as in the service's list." },
@@ -76,7 +76,7 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
         return null;
       }
       const { id, token = null, expiresAt } = reply.body;
-      const revoke = config.get("revoke_on_close") === true;
+      const revoke = config.get("revoke_on_close") !== false;
       const result = new Map([
         ...config,
         ["expires_in", expires_in],

@@ -42,10 +42,12 @@ export interface Attribute {
   readonly replace?: boolean;
   /** A computed value that an update never changes, so that a plan keeps it. */
   readonly stable?: boolean;
+  /** A computed value that changes only when this attribute of the resource changes, so that other updates keep it. */
+  readonly follows?: string;
+  /** The default holds only while this other attribute of the resource is not set: the two exclude each other. */
+  readonly defaultUnless?: string;
   /** The attribute steers the provider only; changing it alone is no change of the object. */
   readonly local?: boolean;
-  /** An empty list says something else than none, so neither is taken for the other. */
-  readonly emptyCounts?: boolean;
   readonly deprecated?: boolean;
   readonly rules?: Rules;
   /** The name in the service's JSON, when it is not the camel-case form of the attribute's name. */

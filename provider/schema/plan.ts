@@ -32,9 +32,21 @@ export function requiresReplace(schema: Schema, planned: ValueMap, prior: ValueM
 /** `keep`: computed values stay as they were. Without it they become unknown, unless they are stable. */
 export function planObject(attributes: Attributes, config: ValueMap, prior: ValueMap | undefined, keep: boolean): ValueMap {
   const out: ValueMap = new Map();
-  for (const [name, a] of Object.entries(attributes))
-    out.set(name, planAttribute(a, config.get(name) ?? null, prior && (prior.get(name) ?? null), keep));
+  for (const [name, a] of Object.entries(attributes)) {
+    const wanted = config.get(name) ?? null;
+    const rival = a.defaultUnless === undefined ? null : (config.get(a.defaultUnless) ?? null);
+    if (wanted === null && rival !== null) out.set(name, rival instanceof Unknown ? unknown : null);
+    else out.set(name, planAttribute(a, wanted, prior && (prior.get(name) ?? null), keep || follows(attributes, a, out, prior)));
+  }
   return out;
+}
+
+/** Whether the attribute that this one follows stays as it was. What is followed stands before what follows it. */
+function follows(attributes: Attributes, a: Attribute, planned: ValueMap, prior: ValueMap | undefined): boolean {
+  const leader = a.follows === undefined ? undefined : attributes[a.follows];
+  if (!leader || !prior) return false;
+  const before = prior.get(a.follows!) ?? null;
+  return before !== null && equal(typeOf(leader), planned.get(a.follows!) ?? null, before);
 }
 
 function planAttribute(a: Attribute, config: Value, prior: Value | undefined, keep: boolean): Value {

@@ -1,11 +1,12 @@
 import { canonical, whollyKnown } from "../value/equal.ts";
-import { parseJson } from "../value/json.ts";
-import { compare, type Numeric, print as printNumber } from "../value/number.ts";
+import { type Json, parseJson } from "../value/json.ts";
+import { asDouble, compare, type Numeric, print as printNumber } from "../value/number.ts";
 import { attr, index, key, type Path, root } from "../value/path.ts";
 import { Decimal, isMap, Unknown, type Value } from "../value/value.ts";
 import type { Attribute, Attributes, Rules, Schema } from "./attribute.ts";
 import type { Diagnostics } from "./diagnostics.ts";
 import { parseDuration } from "./duration.ts";
+import { inexact, jsonTextFaults } from "./json-text.ts";
 import { planObject } from "./plan.ts";
 import { objectOf } from "./type.ts";
 
@@ -33,11 +34,9 @@ function validateObject(attributes: Attributes, config: Value, path: Path, diagn
 
 function validateAttribute(a: Attribute, value: Value, path: Path, diagnostics: Diagnostics, allow: { writeOnly: boolean }): void {
   if (value === null || value instanceof Unknown) return;
-  if (a.rules) {
-    // Elements of a set have no path of their own.
-    const isSet = a.nesting === "set" || (Array.isArray(a.type) && a.type[0] === "set");
-    checkRules(a.rules, value, path, diagnostics, a.sensitive === true, isSet);
-  }
+  // Elements of a set have no path of their own.
+  const isSet = a.nesting === "set" || (Array.isArray(a.type) && a.type[0] === "set");
+  checkRules(a.rules ?? {}, value, path, diagnostics, a.sensitive === true, isSet);
   if (!a.attributes) return;
   if (a.nesting === "set") distinct(a.attributes, value as Value[], path, diagnostics);
   if (a.nesting === "single") validateObject(a.attributes, value, path, diagnostics, allow);
@@ -69,8 +68,10 @@ function validateElement(attributes: Attributes, value: Value, path: Path, diagn
 /** Checks one value. `hide` keeps the value itself out of the message. */
 export function checkRules(rules: Rules, value: Value, path: Path, diagnostics: Diagnostics, hide: boolean, isSet = false): void {
   if (value === null || value instanceof Unknown) return;
-  const fault = (wanted: string, got: string) => diagnostics.error("Invalid value", `${wanted}${hide ? "" : `, got ${got}`}.`, path);
-  if (typeof value === "string") checkText(rules, value, fault);
+  const fault: Fault = (wanted, got) =>
+    diagnostics.error("Invalid value", got === undefined ? wanted : `${wanted}${hide ? "" : `, got ${got}`}.`, path);
+  // The request around an attribute has two levels, `{"spec": …}`, and one more for each step of its path but the first.
+  if (typeof value === "string") checkText(rules, value, fault, { depth: path.length + 1, hide });
   else if (typeof value === "number" || typeof value === "bigint" || value instanceof Decimal) checkNumber(rules, value, fault);
   else if (Array.isArray(value) || isMap(value)) {
     const size = isMap(value) ? value.size : value.length;
@@ -93,7 +94,9 @@ function pattern(source: string): RegExp {
   return found;
 }
 
-function checkText(rules: Rules, value: string, fault: (wanted: string, got: string) => void): void {
+type Fault = (wanted: string, got?: string) => void;
+
+function checkText(rules: Rules, value: string, fault: Fault, { depth, hide }: { depth: number; hide: boolean }): void {
   const shown = JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);
   const length = [...value].length;
   if (rules.enum && !rules.enum.includes(value)) {
@@ -108,19 +111,31 @@ function checkText(rules: Rules, value: string, fault: (wanted: string, got: str
   }
   if (rules.pattern !== undefined && !pattern(rules.pattern).test(value)) fault(`The text must match \`${rules.pattern}\``, shown);
   if (rules.duration && parseDuration(value) === undefined) fault("A duration such as `90s`, `10m` or `1h30m` is wanted", shown);
-  if (rules.json) {
-    try {
-      const json = parseJson(value);
-      if (rules.json === "object" && (typeof json !== "object" || json === null || Array.isArray(json)))
-        fault("A JSON object is wanted, as `jsonencode({...})` gives", shown);
-    } catch {
-      fault("The text must be JSON, as `jsonencode(...)` gives", shown);
-    }
-  }
+  if (rules.json) checkJson(rules.json, value, fault, { depth, hide, shown });
 }
 
-function checkNumber(rules: Rules, value: Numeric, fault: (wanted: string, got: string) => void): void {
+function checkJson(kind: "object" | "any", text: string, fault: Fault, about: { depth: number; hide: boolean; shown: string }): void {
+  let json: Json;
+  try {
+    json = parseJson(text);
+  } catch {
+    fault("The text must be JSON, as `jsonencode(...)` gives", about.shown);
+    return;
+  }
+  if (kind === "object" && (typeof json !== "object" || json === null || Array.isArray(json) || json instanceof Decimal)) {
+    fault("A JSON object is wanted, as `jsonencode({...})` gives", about.shown);
+    return;
+  }
+  for (const one of jsonTextFaults(json, about.depth))
+    fault(about.hide ? "The JSON holds a number, text or depth that cannot be stored." : one);
+}
+
+function checkNumber(rules: Rules, value: Numeric, fault: Fault): void {
   const shown = printNumber(value);
+  if (asDouble(value) === undefined) {
+    fault(inexact(value));
+    return;
+  }
   if (rules.integer && shown.includes(".")) fault("A whole number is wanted", shown);
   if (rules.minimum !== undefined && compare(value, rules.minimum) < 0) fault(`At least ${rules.minimum} is wanted`, shown);
   if (rules.maximum !== undefined && compare(value, rules.maximum) > 0) fault(`At most ${rules.maximum} is allowed`, shown);

@@ -22,7 +22,7 @@ const full = plot(`
   title  = "first é"
   labels = { a = "1", "__proto__" = "2" }
   colors = ["red", "blue"]
-  layout = jsonencode({ b = 1, a = [1.5, 12345678901234567890] })
+  layout = jsonencode({ b = 1, a = [1.5, 12345678901234567000, 1e21] })
   anything = { x = [1, "two", null], big = 123456789012345678901234567890 }
   front  = { plant = "rose" }
   beds   = [{ plant = "tulip" }, { plant = "iris", rows = 3, note = "blue" }]
@@ -79,7 +79,10 @@ test("a resource lives: create, empty plan, update in place, drift, replace, rem
           .replace('"first é"', '"second"')
           .replace(', rows = 3, note = "blue"', ", rows = 4")
           .replace('["red", "blue"]', '["blue", "red"]')
-          .replace("jsonencode({ b = 1, a = [1.5, 12345678901234567890] })", '"{ \\"b\\" : 1.0, \\"a\\": [1.5,12345678901234567890]}"'),
+          .replace(
+            "jsonencode({ b = 1, a = [1.5, 12345678901234567000, 1e21] })",
+            '"{ \\"b\\" : 1.0, \\"a\\": [1.5,12345678901234567e3,1.0E21]}"',
+          ),
       ),
     ).toEqual([]);
 

@@ -69,5 +69,5 @@ function randomExpression(a: Attribute, choices: Choices, path: string): string 
 function randomNumber(integer: boolean, minimum: number, maximum: number, random: () => number): string {
   const whole = Math.floor(minimum + random() * (maximum - minimum + 1));
   if (integer) return String(whole);
-  return pick(random, [String(whole), `${whole}.5`, "0.1", "1e3", "12345678901234567890", "0.30000000000000004"]);
+  return pick(random, [String(whole), `${whole}.5`, "0.1", "1e3", "12345678901234567000", "0.30000000000000004"]);
 }

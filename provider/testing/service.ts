@@ -65,6 +65,11 @@ export async function createService(): Promise<FakeService> {
       const [org, project] = [url.searchParams.get("org"), url.searchParams.get("project")];
       const key = [collection, org ?? "-", project ?? "-", id].join("/");
       const found = store.get(key);
+      if (action === "tokens" && request.method === "GET") return answer(response, 200, { items: [] });
+      if (action === "tokens" && request.method === "DELETE") {
+        response.writeHead(204).end();
+        return;
+      }
       if (action === "tokens")
         return found
           ? answer(response, 201, {

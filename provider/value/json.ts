@@ -5,9 +5,9 @@ import { Decimal, Dynamic, text, Unknown, type Value } from "./value.ts";
 /** Plain JSON data. A `Decimal` stands for a number a double cannot hold. */
 export type Json = null | boolean | number | bigint | Decimal | string | Json[] | { [key: string]: Json };
 
-/** Parses JSON without losing digits: only a text with a long number takes the slow way. */
+/** Parses JSON without losing digits: only a text that may hold a long number takes the slow way. */
 export function parseJson(source: string): Json {
-  return /\d{16}|\d[eE]/.test(source) ? new Parser(source).document() : JSON.parse(source);
+  return /[\d.]{16}|\d[eE]/.test(source) ? new Parser(source).document() : JSON.parse(source);
 }
 
 /** Reads a value of a type from JSON data. Missing attributes become null, unknown ones are dropped. */
@@ -102,7 +102,7 @@ class Parser {
     return value;
   }
   #space(): void {
-    while (/\s/.test(this.#source[this.#at] ?? "")) this.#at++;
+    while (/[ \t\r\n]/.test(this.#source[this.#at] ?? "")) this.#at++;
   }
   #next(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
@@ -144,7 +144,7 @@ class Parser {
     if (this.#source[this.#at] === '"') return this.#string();
     const word = this.#next(/true|false|null/y);
     if (word) return word === "null" ? null : word === "true";
-    const digits = this.#next(/-?\d+(\.\d+)?([eE][+-]?\d+)?/y);
+    const digits = this.#next(/-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y);
     if (digits === undefined) throw new SyntaxError(`unexpected character at ${this.#at}`);
     return fromText(digits);
   }

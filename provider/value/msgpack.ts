@@ -45,7 +45,9 @@ function write(out: Writer, type: Type, value: Value): void {
       return;
     case "number":
       if (typeof value !== "number" && typeof value !== "bigint" && !(value instanceof Decimal)) throw mismatch(type, value);
-      out.number(value, print);
+      // As decimal text, which core reads with the precision that it gives numbers of the state. A msgpack integer or float gets another
+      // precision there, and `terraform plan -refresh-only` then takes equal numbers for a change.
+      out.string(print(value));
       return;
     case "dynamic":
       if (!(value instanceof Dynamic)) throw mismatch(type, value);

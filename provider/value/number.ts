@@ -57,3 +57,14 @@ export function compare(a: Numeric, b: Numeric): number {
   if (/^-?\d+$/.test(x) && /^-?\d+$/.test(y)) return BigInt(x) < BigInt(y) ? -1 : 1;
   return Number(x) < Number(y) ? -1 : 1;
 }
+
+/**
+ * The double that stands for a number in JSON, or undefined when no double prints as the same number. What JSON readers keep are doubles,
+ * so any other number would arrive as another one. A zero has no sign here.
+ */
+export function asDouble(value: Numeric): number | undefined {
+  const printed = print(value);
+  const double = Number(printed);
+  if (!Number.isFinite(double)) return undefined;
+  return print(double) === printed ? (double === 0 ? 0 : double) : undefined;
+}

@@ -15,16 +15,16 @@ const codec: [name: string, type: Type, value: Value, hex: string][] = [
   ["true", bool, true, "c3"],
   ["empty string", string, "", "a0"],
   ["string", string, "é", "a2c3a9"],
-  ["small integer", number, 5, "05"],
-  ["negative integer", number, -1, "ff"],
-  ["integer of 64 bits", number, 9007199254740993n, "d30020000000000001"],
+  ["integer, as text", number, 5, "a135"],
+  ["negative integer, as text", number, -1, "a22d31"],
+  ["integer of 64 bits, as text", number, 9007199254740993n, "b039303037313939323534373430393933"],
   ["integer beyond 64 bits", number, 18446744073709551616n, "b43138343436373434303733373039353531363136"],
   ["decimal", number, 0.1, "a3302e31"],
   ["long decimal", number, new Decimal("0.12345678901234567890123"), "b9302e3132333435363738393031323334353637383930313233"],
   ["unknown", string, unknown, "d40000"],
   ["unknown, not null", string, new Unknown({ notNull: true }), "c7030c8101c2"],
   ["unknown with a prefix", string, new Unknown({ notNull: true, prefix: "x-" }), "c7070c8201c202a2782d"],
-  ["list", list(number), [1, 2], "920102"],
+  ["list", list(number), [1, 2], "92a131a132"],
   ["set", set(string), ["a"], "91a161"],
   ["tuple", tuple([string, bool]), ["a", false], "92a161c2"],
   ["map with a hostile key", map(bool), new Map([["__proto__", true]]), "81a95f5f70726f746f5f5fc3"],
@@ -40,6 +40,9 @@ test.each(codec)("msgpack writes and reads %s", (_name, type, value, hex) => {
 });
 
 test.each([
+  ["a small integer", number, "05", 5],
+  ["a negative integer", number, "ff", -1],
+  ["an integer of 64 bits", number, "d30020000000000001", 9007199254740993n],
   ["a double that is exact", number, "cb3fe0000000000000", 0.5],
   [
     "a double that is not a short decimal",

@@ -23,3 +23,9 @@ test("a detail never quotes the text", () => {
   const got = parseJson(Buffer.from('{"password": canary}'), limits);
   expect(JSON.stringify(got)).not.toContain("canary");
 });
+
+test("numbers that would become other numbers are refused where they must be exact, and only there", () => {
+  const text = Buffer.from('{"a":9007199254740993}');
+  expect(parseJson(text, { ...limits, exact: true })).toMatchObject({ ok: false, reason: "text", pointer: "/a" });
+  expect(parseJson(text, limits)).toMatchObject({ ok: true });
+});

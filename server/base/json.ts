@@ -1,9 +1,13 @@
+import { findInexact } from "./json-numbers.ts";
+
 /** Limits of one JSON text; they hold before anything is built from it. */
 export interface JsonLimits {
   /** Objects and arrays within each other. */
   depth: number;
   /** Members of objects plus elements of arrays, in the whole text. */
   members: number;
+  /** Also refuse numbers that would become other numbers, such as 9007199254740993. */
+  exact?: boolean;
 }
 
 export type JsonResult =
@@ -11,7 +15,7 @@ export type JsonResult =
   | { ok: false; reason: "syntax" | "bounds" | "text"; detail: string; pointer?: string };
 
 /**
- * Reads JSON from bytes that nobody vouches for. Besides syntax it refuses what later rooms could not store or would misread:
+ * Reads JSON from an untrusted sender. Besides syntax it refuses what later rooms could not store or would misread:
  * bytes that are not UTF-8, NUL and lone surrogates in strings (PostgreSQL's jsonb takes neither), numbers beyond a double,
  * and members named `__proto__`.
  */
@@ -32,9 +36,13 @@ export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonResult {
     const at = /position \d+/.exec((error as Error).message)?.[0];
     return { ok: false, reason: "syntax", detail: at ? `syntax error at ${at}` : "it ends early" };
   }
+  const inexact = limits.exact ? findInexact(text) : undefined;
+  if (inexact !== undefined) return { ok: false, reason: "text", detail: INEXACT, pointer: inexact };
   const bad = findUnfit(value, "");
   return bad ? { ok: false, reason: "text", ...bad } : { ok: true, value };
 }
+
+const INEXACT = "the number has more digits than 64-bit floating point keeps, or is too large or too small. Write it as a string";
 
 /** One pass over the text, without building anything: depth and number of members. */
 function measure(text: string, limits: JsonLimits): string | undefined {

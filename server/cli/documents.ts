@@ -1,5 +1,6 @@
 import { parseAllDocuments } from "yaml";
 import type { Scope } from "./api.ts";
+import { checkExact } from "./exact.ts";
 import { usage } from "./failure.ts";
 import { NOUNS, type Noun, nounOf } from "./nouns.ts";
 import type { Json } from "./show.ts";
@@ -20,6 +21,7 @@ export function readDocuments(text: string, file: string, expected: Noun | undef
   const found: Document[] = [];
   for (const parsed of parseAllDocuments(text)) {
     if (parsed.errors[0]) throw usage(`${file}: ${parsed.errors[0].message}`);
+    checkExact(parsed, file);
     const value = parsed.toJS({ maxAliasCount: 100 }) as Json | null;
     if (value === null) continue;
     for (const item of Array.isArray(value.items) && !value.spec ? value.items : [value])

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
-import { parse } from "yaml";
 import document from "../../openapi/contract/openapi.json" with { type: "json" };
-import { usage } from "./failure.ts";
+import { parseExact, parseExactJson } from "./exact.ts";
+import { Failure, usage } from "./failure.ts";
 import { type Io, readInput } from "./io.ts";
 import type { Json } from "./show.ts";
 
@@ -131,8 +131,9 @@ async function givenValue(io: Io, { kind, name }: Flag, value: unknown): Promise
   if (kind === "secret") return read.replace(/\r?\n$/, "");
   if (kind === "file") return read;
   try {
-    return parse(read, { maxAliasCount: 100 });
+    return parseExact(read, `--${name}`);
   } catch (error) {
+    if (error instanceof Failure) throw error;
     throw usage(`--${name}: ${String(value)} is neither YAML nor JSON: ${(error as Error).message.split("\n")[0]}`);
   }
 }
@@ -144,8 +145,9 @@ export function setPath(object: Json, text: string): void {
   const raw = text.slice(at + 1);
   let value: unknown = raw;
   try {
-    value = JSON.parse(raw);
-  } catch {
+    value = parseExactJson(raw, "--set");
+  } catch (error) {
+    if (error instanceof Failure) throw error;
     // Not JSON: the text itself.
   }
   put(object, text.slice(0, at).split("."), value);

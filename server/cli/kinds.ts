@@ -1,6 +1,7 @@
 import document from "../../openapi/contract/openapi.json" with { type: "json" };
 import { looksLikeReference } from "../base/reference.ts";
-import { usage } from "./failure.ts";
+import { parseExactJson } from "./exact.ts";
+import { Failure, usage } from "./failure.ts";
 import { type Flag, flagsOf, resolve } from "./flags.ts";
 import type { Json } from "./show.ts";
 
@@ -76,8 +77,9 @@ export function setParam(kind: Kind, params: Json, given: string): void {
   let value: unknown = text;
   if (flag?.kind !== "text")
     try {
-      value = JSON.parse(text);
-    } catch {
+      value = parseExactJson(text, "--param");
+    } catch (error) {
+      if (error instanceof Failure) throw error;
       // Not JSON: the text itself.
     }
   let object = params;

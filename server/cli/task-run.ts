@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import { parse } from "yaml";
 import { printable } from "../base/colour.ts";
 import { table } from "../base/table.ts";
-import { usage } from "./failure.ts";
+import { parseExact } from "./exact.ts";
+import { Failure, usage } from "./failure.ts";
 import { addFlags, objectOf } from "./flags.ts";
 import { type Io, readInput } from "./io.ts";
 import { COMMON, checkParams, KINDS, type Kind, setParam } from "./kinds.ts";
@@ -76,9 +76,10 @@ export async function queued(s: Session, task: Task, follow: boolean): Promise<v
 async function readParams(io: Io, file: string): Promise<Json> {
   const text = await readInput(io, file);
   try {
-    const value: unknown = parse(text, { maxAliasCount: 100 });
+    const value = parseExact(text, file);
     if (value !== null && typeof value === "object" && !Array.isArray(value)) return value as Json;
   } catch (error) {
+    if (error instanceof Failure) throw error;
     throw usage(`${file}: ${(error as Error).message.split("\n")[0]}`);
   }
   throw usage(`${file}: an object with the parameters is expected`);

@@ -440,6 +440,7 @@ export class AppProjectSourceIntegrityGitReference extends ComplexObject {
 }
 
 export interface AppProjectSourceIntegrity {
+  /** `{}` means something else than leaving it out. */
   readonly git?: AppProjectSourceIntegrityGit;
 }
 
@@ -449,41 +450,17 @@ const appProjectSourceIntegrityFields: Fields = {
 
 /** Results below `source_integrity`. */
 export class AppProjectSourceIntegrityReference extends ComplexObject {
+  /** `{}` means something else than leaving it out. */
   get git(): AppProjectSourceIntegrityGitReference {
     return new AppProjectSourceIntegrityGitReference(this, "git", false);
   }
 }
 
-/** Results below `delivery`. */
-export class AppProjectStatusDeliveryReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Pending`, `Delivered`, `Refused`, `Deleting`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
 /** Results below `status`. */
 export class AppProjectStatusReference extends ComplexObject {
-  /** Where this object stands on its way to the agent. */
-  get delivery(): AppProjectStatusDeliveryReference {
-    return new AppProjectStatusDeliveryReference(this, "delivery", false);
-  }
-
   /** Name of the AppProject in the agent's namespace. */
   get name(): string {
     return this.getStringAttribute("name");
-  }
-
-  get observedGeneration(): number {
-    return this.getNumberAttribute("observed_generation");
   }
 }
 
@@ -644,11 +621,11 @@ export interface AppProjectConfig extends TerraformMetaArguments {
   readonly labels?: { [key: string]: string };
   /** Namespaced kinds that are not, whatever the other list says. */
   readonly namespaceResourceBlacklist?: AppProjectNamespaceResourceBlacklist[] | IResolvable;
-  /** Namespaced kinds that are permitted; leaving it out permits all, an empty list none. */
+  /** Namespaced kinds that are permitted; leaving it out permits all, an empty list none. `[]` means something else than leaving it out. */
   readonly namespaceResourceWhitelist?: AppProjectNamespaceResourceWhitelist[] | IResolvable;
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */
   readonly org?: string;
-  /** Present means: look for objects in the project's namespaces that no application has. */
+  /** Present means: look for objects in the project's namespaces that no application has. `{}` means something else than leaving it out. */
   readonly orphanedResources?: AppProjectOrphanedResources;
   /** Only clusters that belong to the project. */
   readonly permitOnlyProjectScopedClusters?: boolean | IResolvable;
@@ -658,7 +635,7 @@ export interface AppProjectConfig extends TerraformMetaArguments {
   readonly roles?: AppProjectRoles[] | IResolvable;
   /** Ids of keys by which every commit must be signed; `source_integrity` says more. */
   readonly signatureKeys?: AppProjectSignatureKeys[] | IResolvable;
-  /** Which commits must be signed. */
+  /** Which commits must be signed. `{}` means something else than leaving it out. */
   readonly sourceIntegrity?: AppProjectSourceIntegrity;
   /** Namespaces whose Application objects may use the project. */
   readonly sourceNamespaces?: string[];
@@ -702,7 +679,7 @@ const fields: Fields = {
   within: { name: "within" },
 };
 
-/** A project of the agent (`argoproj.io` AppProject): what its applications may read, where they may write, when they may sync, and whose signature their commits need. */
+/** A project of the agent (`argoproj.io` AppProject): what its applications may read, where they may write, when they may sync, and whose signature their commits need. What it is doing now is in the data source `outpost_app_project`. */
 export class AppProject extends TerraformResource {
   static readonly tfResourceType = "outpost_app_project";
 
@@ -779,7 +756,7 @@ export class AppProject extends TerraformResource {
     return new AppProjectNamespaceResourceBlacklistList(this, "namespace_resource_blacklist", false);
   }
 
-  /** Namespaced kinds that are permitted; leaving it out permits all, an empty list none. */
+  /** Namespaced kinds that are permitted; leaving it out permits all, an empty list none. `[]` means something else than leaving it out. */
   get namespaceResourceWhitelist(): AppProjectNamespaceResourceWhitelistList {
     return new AppProjectNamespaceResourceWhitelistList(this, "namespace_resource_whitelist", false);
   }
@@ -789,7 +766,7 @@ export class AppProject extends TerraformResource {
     return this.getStringAttribute("org");
   }
 
-  /** Present means: look for objects in the project's namespaces that no application has. */
+  /** Present means: look for objects in the project's namespaces that no application has. `{}` means something else than leaving it out. */
   get orphanedResources(): AppProjectOrphanedResourcesReference {
     return new AppProjectOrphanedResourcesReference(this, "orphaned_resources", false);
   }
@@ -814,7 +791,7 @@ export class AppProject extends TerraformResource {
     return new AppProjectSignatureKeysList(this, "signature_keys", false);
   }
 
-  /** Which commits must be signed. */
+  /** Which commits must be signed. `{}` means something else than leaving it out. */
   get sourceIntegrity(): AppProjectSourceIntegrityReference {
     return new AppProjectSourceIntegrityReference(this, "source_integrity", false);
   }

@@ -63,138 +63,6 @@ export class ApplicationSetPreservedFieldsReference extends ComplexObject {
   }
 }
 
-/** Results below `applications`. */
-export class ApplicationSetStatusApplicationsReference extends ComplexObject {
-  /** One of `Healthy`, `Suspended`, `Progressing`, `Missing`, `Degraded`, `Unknown`. */
-  get health(): string {
-    return this.getStringAttribute("health");
-  }
-
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  /** Name in the agent's namespace. */
-  get name(): string {
-    return this.getStringAttribute("name");
-  }
-
-  get revision(): string {
-    return this.getStringAttribute("revision");
-  }
-
-  /** How far its roll-out is. One of `Waiting`, `Pending`, `Progressing`, `Healthy`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-
-  /** Step of the roll-out it belongs to. */
-  get step(): string {
-    return this.getStringAttribute("step");
-  }
-
-  /** One of `Synced`, `OutOfSync`, `Unknown`. */
-  get sync(): string {
-    return this.getStringAttribute("sync");
-  }
-}
-
-export class ApplicationSetStatusApplicationsList extends ComplexList {
-  get(index: number): ApplicationSetStatusApplicationsReference {
-    return new ApplicationSetStatusApplicationsReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
-  }
-}
-
-/** Results below `conditions`. */
-export class ApplicationSetStatusConditionsReference extends ComplexObject {
-  get lastTransitionTime(): string {
-    return this.getStringAttribute("last_transition_time");
-  }
-
-  /** For people; says what they can do. */
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  /** A constant for machines. */
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `True`, `False`, `Unknown`. */
-  get status(): string {
-    return this.getStringAttribute("status");
-  }
-
-  /** What the condition is about, as `Ready` or `ComparisonError`. */
-  get type(): string {
-    return this.getStringAttribute("type");
-  }
-}
-
-export class ApplicationSetStatusConditionsList extends ComplexList {
-  get(index: number): ApplicationSetStatusConditionsReference {
-    return new ApplicationSetStatusConditionsReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
-  }
-}
-
-/** Results below `delivery`. */
-export class ApplicationSetStatusDeliveryReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Pending`, `Delivered`, `Refused`, `Deleting`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
-/** Results below `health`. */
-export class ApplicationSetStatusHealthReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  /** One of `Healthy`, `Progressing`, `Degraded`, `Unknown`. */
-  get status(): string {
-    return this.getStringAttribute("status");
-  }
-}
-
-/** Results below `status`. */
-export class ApplicationSetStatusReference extends ComplexObject {
-  /** What it made, by name. */
-  get applications(): ApplicationSetStatusApplicationsList {
-    return new ApplicationSetStatusApplicationsList(this, "applications", false);
-  }
-
-  get conditions(): ApplicationSetStatusConditionsList {
-    return new ApplicationSetStatusConditionsList(this, "conditions", false);
-  }
-
-  /** Where this object stands on its way to the agent. */
-  get delivery(): ApplicationSetStatusDeliveryReference {
-    return new ApplicationSetStatusDeliveryReference(this, "delivery", false);
-  }
-
-  get health(): ApplicationSetStatusHealthReference {
-    return new ApplicationSetStatusHealthReference(this, "health", false);
-  }
-
-  get observedGeneration(): number {
-    return this.getNumberAttribute("observed_generation");
-  }
-
-  get reportedAt(): string {
-    return this.getStringAttribute("reported_at");
-  }
-}
-
 export interface ApplicationSetStrategyRollingSyncStepsMatchExpressions {
   readonly key: string;
   /** One of `In`, `NotIn`. */
@@ -422,7 +290,7 @@ const fields: Fields = {
   wait: { name: "wait" },
 };
 
-/** An application set: generators give parameters, and each set of them makes one application from the template. Waits until its applications are made, Synced and Healthy. */
+/** An application set: generators give parameters, and each set of them makes one application from the template. Waits until its applications are made, Synced and Healthy. What it is doing now is in the data source `outpost_application_set`. */
 export class ApplicationSet extends TerraformResource {
   static readonly tfResourceType = "outpost_application_set";
 
@@ -497,11 +365,6 @@ export class ApplicationSet extends TerraformResource {
   /** The project within `org`. Changing it replaces the object. */
   get project(): string {
     return this.getStringAttribute("project");
-  }
-
-  /** What the service and the agent say about it. */
-  get status(): ApplicationSetStatusReference {
-    return new ApplicationSetStatusReference(this, "status", false);
   }
 
   /** How a change gets to the applications. */

@@ -342,7 +342,7 @@ export interface ApplicationSourceHelm {
   readonly valueFiles?: string[];
   /** Values as YAML text. */
   readonly values?: string;
-  /** Values as an object; beats `values`. JSON text, as `jsonencode({...})` gives. */
+  /** Values as an object; beats `values`. `jsonencode({})` means something else than leaving it out. JSON text, as `jsonencode({...})` gives. */
   readonly valuesObject?: string;
 }
 
@@ -418,7 +418,7 @@ export class ApplicationSourceHelmReference extends ComplexObject {
     return this.getStringAttribute("values");
   }
 
-  /** Values as an object; beats `values`. JSON text, as `jsonencode({...})` gives. */
+  /** Values as an object; beats `values`. `jsonencode({})` means something else than leaving it out. JSON text, as `jsonencode({...})` gives. */
   get valuesObject(): string {
     return this.getStringAttribute("values_object");
   }
@@ -480,6 +480,7 @@ export interface ApplicationSourceKustomizePatches {
   /** The patch itself: a strategic merge patch, or JSON patch operations. */
   readonly patch?: string;
   readonly path?: string;
+  /** `{}` means something else than leaving it out. */
   readonly target?: ApplicationSourceKustomizePatchesTarget;
 }
 
@@ -505,6 +506,7 @@ export class ApplicationSourceKustomizePatchesReference extends ComplexObject {
     return this.getStringAttribute("path");
   }
 
+  /** `{}` means something else than leaving it out. */
   get target(): ApplicationSourceKustomizePatchesTargetReference {
     return new ApplicationSourceKustomizePatchesTargetReference(this, "target", false);
   }
@@ -676,7 +678,9 @@ export class ApplicationSourcePluginEnvList extends ComplexList {
 }
 
 export interface ApplicationSourcePluginParameters {
+  /** `[]` means something else than leaving it out. */
   readonly array?: string[];
+  /** `{}` means something else than leaving it out. */
   readonly map?: { [key: string]: string };
   readonly name: string;
   readonly string?: string;
@@ -691,10 +695,12 @@ const applicationSourcePluginParametersFields: Fields = {
 
 /** Results below `parameters`. */
 export class ApplicationSourcePluginParametersReference extends ComplexObject {
+  /** `[]` means something else than leaving it out. */
   get array(): string[] {
     return Token.asList(this.interpolationForAttribute("array"));
   }
 
+  /** `{}` means something else than leaving it out. */
   get map(): { [key: string]: string } {
     return Token.asStringMap(this.interpolationForAttribute("map"));
   }
@@ -746,14 +752,17 @@ export class ApplicationSourcePluginReference extends ComplexObject {
 export interface ApplicationSource {
   /** Chart name in a Helm repository. */
   readonly chart?: string;
+  /** `{}` means something else than leaving it out. */
   readonly directory?: ApplicationSourceDirectory;
+  /** `{}` means something else than leaving it out. */
   readonly helm?: ApplicationSourceHelm;
+  /** `{}` means something else than leaving it out. */
   readonly kustomize?: ApplicationSourceKustomize;
   /** Name for people, to tell sources apart. */
   readonly name?: string;
   /** Folder in the repository, relative and without `..`. */
   readonly path?: string;
-  /** A config management plugin: a sidecar of the repo server. */
+  /** A config management plugin: a sidecar of the repo server. `{}` means something else than leaving it out. */
   readonly plugin?: ApplicationSourcePlugin;
   /** Name by which other sources use this one's files, as `$ref/path`. With neither `path` nor `chart` it is there for that alone. */
   readonly ref?: string;
@@ -789,14 +798,17 @@ export class ApplicationSourceReference extends ComplexObject {
     return this.getStringAttribute("chart");
   }
 
+  /** `{}` means something else than leaving it out. */
   get directory(): ApplicationSourceDirectoryReference {
     return new ApplicationSourceDirectoryReference(this, "directory", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get helm(): ApplicationSourceHelmReference {
     return new ApplicationSourceHelmReference(this, "helm", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get kustomize(): ApplicationSourceKustomizeReference {
     return new ApplicationSourceKustomizeReference(this, "kustomize", false);
   }
@@ -811,7 +823,7 @@ export class ApplicationSourceReference extends ComplexObject {
     return this.getStringAttribute("path");
   }
 
-  /** A config management plugin: a sidecar of the repo server. */
+  /** A config management plugin: a sidecar of the repo server. `{}` means something else than leaving it out. */
   get plugin(): ApplicationSourcePluginReference {
     return new ApplicationSourcePluginReference(this, "plugin", false);
   }
@@ -1055,7 +1067,7 @@ export interface ApplicationSourcesHelm {
   readonly valueFiles?: string[];
   /** Values as YAML text. */
   readonly values?: string;
-  /** Values as an object; beats `values`. JSON text, as `jsonencode({...})` gives. */
+  /** Values as an object; beats `values`. `jsonencode({})` means something else than leaving it out. JSON text, as `jsonencode({...})` gives. */
   readonly valuesObject?: string;
 }
 
@@ -1131,7 +1143,7 @@ export class ApplicationSourcesHelmReference extends ComplexObject {
     return this.getStringAttribute("values");
   }
 
-  /** Values as an object; beats `values`. JSON text, as `jsonencode({...})` gives. */
+  /** Values as an object; beats `values`. `jsonencode({})` means something else than leaving it out. JSON text, as `jsonencode({...})` gives. */
   get valuesObject(): string {
     return this.getStringAttribute("values_object");
   }
@@ -1193,6 +1205,7 @@ export interface ApplicationSourcesKustomizePatches {
   /** The patch itself: a strategic merge patch, or JSON patch operations. */
   readonly patch?: string;
   readonly path?: string;
+  /** `{}` means something else than leaving it out. */
   readonly target?: ApplicationSourcesKustomizePatchesTarget;
 }
 
@@ -1218,6 +1231,7 @@ export class ApplicationSourcesKustomizePatchesReference extends ComplexObject {
     return this.getStringAttribute("path");
   }
 
+  /** `{}` means something else than leaving it out. */
   get target(): ApplicationSourcesKustomizePatchesTargetReference {
     return new ApplicationSourcesKustomizePatchesTargetReference(this, "target", false);
   }
@@ -1389,7 +1403,9 @@ export class ApplicationSourcesPluginEnvList extends ComplexList {
 }
 
 export interface ApplicationSourcesPluginParameters {
+  /** `[]` means something else than leaving it out. */
   readonly array?: string[];
+  /** `{}` means something else than leaving it out. */
   readonly map?: { [key: string]: string };
   readonly name: string;
   readonly string?: string;
@@ -1404,10 +1420,12 @@ const applicationSourcesPluginParametersFields: Fields = {
 
 /** Results below `parameters`. */
 export class ApplicationSourcesPluginParametersReference extends ComplexObject {
+  /** `[]` means something else than leaving it out. */
   get array(): string[] {
     return Token.asList(this.interpolationForAttribute("array"));
   }
 
+  /** `{}` means something else than leaving it out. */
   get map(): { [key: string]: string } {
     return Token.asStringMap(this.interpolationForAttribute("map"));
   }
@@ -1459,14 +1477,17 @@ export class ApplicationSourcesPluginReference extends ComplexObject {
 export interface ApplicationSources {
   /** Chart name in a Helm repository. */
   readonly chart?: string;
+  /** `{}` means something else than leaving it out. */
   readonly directory?: ApplicationSourcesDirectory;
+  /** `{}` means something else than leaving it out. */
   readonly helm?: ApplicationSourcesHelm;
+  /** `{}` means something else than leaving it out. */
   readonly kustomize?: ApplicationSourcesKustomize;
   /** Name for people, to tell sources apart. */
   readonly name?: string;
   /** Folder in the repository, relative and without `..`. */
   readonly path?: string;
-  /** A config management plugin: a sidecar of the repo server. */
+  /** A config management plugin: a sidecar of the repo server. `{}` means something else than leaving it out. */
   readonly plugin?: ApplicationSourcesPlugin;
   /** Name by which other sources use this one's files, as `$ref/path`. With neither `path` nor `chart` it is there for that alone. */
   readonly ref?: string;
@@ -1502,14 +1523,17 @@ export class ApplicationSourcesReference extends ComplexObject {
     return this.getStringAttribute("chart");
   }
 
+  /** `{}` means something else than leaving it out. */
   get directory(): ApplicationSourcesDirectoryReference {
     return new ApplicationSourcesDirectoryReference(this, "directory", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get helm(): ApplicationSourcesHelmReference {
     return new ApplicationSourcesHelmReference(this, "helm", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get kustomize(): ApplicationSourcesKustomizeReference {
     return new ApplicationSourcesKustomizeReference(this, "kustomize", false);
   }
@@ -1524,7 +1548,7 @@ export class ApplicationSourcesReference extends ComplexObject {
     return this.getStringAttribute("path");
   }
 
-  /** A config management plugin: a sidecar of the repo server. */
+  /** A config management plugin: a sidecar of the repo server. `{}` means something else than leaving it out. */
   get plugin(): ApplicationSourcesPluginReference {
     return new ApplicationSourcesPluginReference(this, "plugin", false);
   }
@@ -1558,277 +1582,6 @@ export class ApplicationSourcesReference extends ComplexObject {
 export class ApplicationSourcesList extends ComplexList {
   get(index: number): ApplicationSourcesReference {
     return new ApplicationSourcesReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
-  }
-}
-
-/** Results below `conditions`. */
-export class ApplicationStatusConditionsReference extends ComplexObject {
-  get lastTransitionTime(): string {
-    return this.getStringAttribute("last_transition_time");
-  }
-
-  /** For people; says what they can do. */
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  /** A constant for machines. */
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `True`, `False`, `Unknown`. */
-  get status(): string {
-    return this.getStringAttribute("status");
-  }
-
-  /** What the condition is about, as `Ready` or `ComparisonError`. */
-  get type(): string {
-    return this.getStringAttribute("type");
-  }
-}
-
-export class ApplicationStatusConditionsList extends ComplexList {
-  get(index: number): ApplicationStatusConditionsReference {
-    return new ApplicationStatusConditionsReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
-  }
-}
-
-/** Results below `delivery`. */
-export class ApplicationStatusDeliveryReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Pending`, `Delivered`, `Refused`, `Deleting`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
-/** Results below `health`. */
-export class ApplicationStatusHealthReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  /** One of `Healthy`, `Suspended`, `Progressing`, `Missing`, `Degraded`, `Unknown`. */
-  get status(): string {
-    return this.getStringAttribute("status");
-  }
-}
-
-/** Results below `history`. */
-export class ApplicationStatusHistoryReference extends ComplexObject {
-  /** Why it was done. One of `Manual`, `Automated`, `SelfHeal`, `Rollback`. */
-  get cause(): string {
-    return this.getStringAttribute("cause");
-  }
-
-  get deployStartedAt(): string {
-    return this.getStringAttribute("deploy_started_at");
-  }
-
-  get deployedAt(): string {
-    return this.getStringAttribute("deployed_at");
-  }
-
-  get id(): number {
-    return this.getNumberAttribute("id");
-  }
-
-  get initiatedBy(): string {
-    return this.getStringAttribute("initiated_by");
-  }
-
-  get revision(): string {
-    return this.getStringAttribute("revision");
-  }
-
-  get revisions(): string[] {
-    return Token.asList(this.interpolationForAttribute("revisions"));
-  }
-}
-
-export class ApplicationStatusHistoryList extends ComplexList {
-  get(index: number): ApplicationStatusHistoryReference {
-    return new ApplicationStatusHistoryReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
-  }
-}
-
-/** Results below `operation`. */
-export class ApplicationStatusOperationReference extends ComplexObject {
-  /** Why it is done. One of `Manual`, `Automated`, `SelfHeal`, `Rollback`. */
-  get cause(): string {
-    return this.getStringAttribute("cause");
-  }
-
-  get finishedAt(): string {
-    return this.getStringAttribute("finished_at");
-  }
-
-  get id(): string {
-    return this.getStringAttribute("id");
-  }
-
-  get initiatedBy(): string {
-    return this.getStringAttribute("initiated_by");
-  }
-
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  /** One of `Pending`, `Running`, `Terminating`, `Failed`, `Error`, `Succeeded`. */
-  get phase(): string {
-    return this.getStringAttribute("phase");
-  }
-
-  get revision(): string {
-    return this.getStringAttribute("revision");
-  }
-
-  get startedAt(): string {
-    return this.getStringAttribute("started_at");
-  }
-}
-
-/** Results below `resources`. */
-export class ApplicationStatusResourcesReference extends ComplexObject {
-  get group(): string {
-    return this.getStringAttribute("group");
-  }
-
-  /** One of `Healthy`, `Suspended`, `Progressing`, `Missing`, `Degraded`, `Unknown`. */
-  get health(): string {
-    return this.getStringAttribute("health");
-  }
-
-  get hook(): IResolvable {
-    return this.getBooleanAttribute("hook");
-  }
-
-  get kind(): string {
-    return this.getStringAttribute("kind");
-  }
-
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get name(): string {
-    return this.getStringAttribute("name");
-  }
-
-  get namespace(): string {
-    return this.getStringAttribute("namespace");
-  }
-
-  /** Its deletion waits for the annotation `argocd.argoproj.io/deletion-approved` on the application. */
-  get requiresDeletionConfirmation(): IResolvable {
-    return this.getBooleanAttribute("requires_deletion_confirmation");
-  }
-
-  get requiresPruning(): IResolvable {
-    return this.getBooleanAttribute("requires_pruning");
-  }
-
-  /** One of `Synced`, `OutOfSync`, `Unknown`. */
-  get status(): string {
-    return this.getStringAttribute("status");
-  }
-
-  get syncWave(): number {
-    return this.getNumberAttribute("sync_wave");
-  }
-
-  get version(): string {
-    return this.getStringAttribute("version");
-  }
-}
-
-export class ApplicationStatusResourcesList extends ComplexList {
-  get(index: number): ApplicationStatusResourcesReference {
-    return new ApplicationStatusResourcesReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
-  }
-}
-
-/** Results below `sync`. */
-export class ApplicationStatusSyncReference extends ComplexObject {
-  get revision(): string {
-    return this.getStringAttribute("revision");
-  }
-
-  get revisions(): string[] {
-    return Token.asList(this.interpolationForAttribute("revisions"));
-  }
-
-  /** One of `Synced`, `OutOfSync`, `Unknown`. */
-  get status(): string {
-    return this.getStringAttribute("status");
-  }
-}
-
-/** Results below `status`. */
-export class ApplicationStatusReference extends ComplexObject {
-  get conditions(): ApplicationStatusConditionsList {
-    return new ApplicationStatusConditionsList(this, "conditions", false);
-  }
-
-  /** Where this object stands on its way to the agent. */
-  get delivery(): ApplicationStatusDeliveryReference {
-    return new ApplicationStatusDeliveryReference(this, "delivery", false);
-  }
-
-  /** Where it can be reached, as its Ingresses and link annotations say: an address, or a title and an address with `|` between. */
-  get externalUrls(): string[] {
-    return Token.asList(this.interpolationForAttribute("external_urls"));
-  }
-
-  get health(): ApplicationStatusHealthReference {
-    return new ApplicationStatusHealthReference(this, "health", false);
-  }
-
-  get history(): ApplicationStatusHistoryList {
-    return new ApplicationStatusHistoryList(this, "history", false);
-  }
-
-  get images(): string[] {
-    return Token.asList(this.interpolationForAttribute("images"));
-  }
-
-  /** Newest generation of the spec that this status speaks of. */
-  get observedGeneration(): number {
-    return this.getNumberAttribute("observed_generation");
-  }
-
-  get operation(): ApplicationStatusOperationReference {
-    return new ApplicationStatusOperationReference(this, "operation", false);
-  }
-
-  get reconciledAt(): string {
-    return this.getStringAttribute("reconciled_at");
-  }
-
-  /** When the agent last reported on this application. */
-  get reportedAt(): string {
-    return this.getStringAttribute("reported_at");
-  }
-
-  get resources(): ApplicationStatusResourcesList {
-    return new ApplicationStatusResourcesList(this, "resources", false);
-  }
-
-  get sourceType(): string {
-    return this.getStringAttribute("source_type");
-  }
-
-  get sync(): ApplicationStatusSyncReference {
-    return new ApplicationStatusSyncReference(this, "sync", false);
   }
 }
 
@@ -1953,9 +1706,11 @@ export class ApplicationSyncPolicyRetryReference extends ComplexObject {
 }
 
 export interface ApplicationSyncPolicy {
-  /** Present means sync without being asked. */
+  /** Present means sync without being asked. `{}` means something else than leaving it out. */
   readonly automated?: ApplicationSyncPolicyAutomated;
+  /** `{}` means something else than leaving it out. */
   readonly managedNamespaceMetadata?: ApplicationSyncPolicyManagedNamespaceMetadata;
+  /** `{}` means something else than leaving it out. */
   readonly retry?: ApplicationSyncPolicyRetry;
   readonly syncOptions?: string[];
 }
@@ -1969,15 +1724,17 @@ const applicationSyncPolicyFields: Fields = {
 
 /** Results below `sync_policy`. */
 export class ApplicationSyncPolicyReference extends ComplexObject {
-  /** Present means sync without being asked. */
+  /** Present means sync without being asked. `{}` means something else than leaving it out. */
   get automated(): ApplicationSyncPolicyAutomatedReference {
     return new ApplicationSyncPolicyAutomatedReference(this, "automated", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get managedNamespaceMetadata(): ApplicationSyncPolicyManagedNamespaceMetadataReference {
     return new ApplicationSyncPolicyManagedNamespaceMetadataReference(this, "managed_namespace_metadata", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get retry(): ApplicationSyncPolicyRetryReference {
     return new ApplicationSyncPolicyRetryReference(this, "retry", false);
   }
@@ -2027,7 +1784,7 @@ export interface ApplicationConfig extends TerraformMetaArguments {
   readonly agent: string;
   /** A project of this service that the application belongs to, instead of `argo_project`. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
   readonly appProject?: string;
-  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. In a scope below the agent's it must be the `status.name` of an app project that this scope may use; `default` is refused unless an app project `default` serves the scope. Default: `"default"`. */
+  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. Default: `"default"`, unless `app_project` is given. */
   readonly argoProject?: string;
   /** What becomes of the objects in the cluster when this is destroyed: `foreground` deletes them first, `background` deletes them afterwards, `orphan` leaves them. Default: `foreground`. */
   readonly cascade?: string;
@@ -2081,7 +1838,7 @@ const fields: Fields = {
   waitsFor: { name: "waits_for" },
 };
 
-/** An application: manifests in Git that an agent keeps live in a cluster. Waits until it is Synced and Healthy. */
+/** An application: manifests in Git that an agent keeps live in a cluster. Waits until it is Synced and Healthy. What it is doing now is in the data source `outpost_application`. */
 export class Application extends TerraformResource {
   static readonly tfResourceType = "outpost_application";
 
@@ -2113,7 +1870,7 @@ export class Application extends TerraformResource {
     return this.getStringAttribute("app_project");
   }
 
-  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. In a scope below the agent's it must be the `status.name` of an app project that this scope may use; `default` is refused unless an app project `default` serves the scope. Default: `"default"`. */
+  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. Default: `"default"`, unless `app_project` is given. */
   get argoProject(): string {
     return this.getStringAttribute("argo_project");
   }
@@ -2177,11 +1934,6 @@ export class Application extends TerraformResource {
 
   get sources(): ApplicationSourcesList {
     return new ApplicationSourcesList(this, "sources", false);
-  }
-
-  /** What the service and the agent say about it. */
-  get status(): ApplicationStatusReference {
-    return new ApplicationStatusReference(this, "status", false);
   }
 
   get syncPolicy(): ApplicationSyncPolicyReference {

@@ -101,67 +101,6 @@ export class ClusterExecReference extends ComplexObject {
   }
 }
 
-/** Results below `connection`. */
-export class ClusterStatusConnectionReference extends ComplexObject {
-  get checkedAt(): string {
-    return this.getStringAttribute("checked_at");
-  }
-
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Successful`, `Failed`, `Unknown`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
-/** Results below `delivery`. */
-export class ClusterStatusDeliveryReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Pending`, `Delivered`, `Refused`, `Deleting`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
-/** Results below `status`. */
-export class ClusterStatusReference extends ComplexObject {
-  get connection(): ClusterStatusConnectionReference {
-    return new ClusterStatusConnectionReference(this, "connection", false);
-  }
-
-  /** One of `None`, `Pending`, `Delivered`. */
-  get credentials(): string {
-    return this.getStringAttribute("credentials");
-  }
-
-  /** Where this object stands on its way to the agent. */
-  get delivery(): ClusterStatusDeliveryReference {
-    return new ClusterStatusDeliveryReference(this, "delivery", false);
-  }
-
-  get observedGeneration(): number {
-    return this.getNumberAttribute("observed_generation");
-  }
-
-  get serverVersion(): string {
-    return this.getStringAttribute("server_version");
-  }
-}
-
 export interface ClusterTimeouts {
   /** Default: `10m`. */
   readonly create?: string;
@@ -258,7 +197,7 @@ const fields: Fields = {
   wait: { name: "wait" },
 };
 
-/** A cluster that an agent manages. */
+/** A cluster that an agent manages. What it is doing now is in the data source `outpost_cluster`. */
 export class Cluster extends TerraformResource {
   static readonly tfResourceType = "outpost_cluster";
 
@@ -358,11 +297,6 @@ export class Cluster extends TerraformResource {
   /** Name that the server's certificate must have, where it is not that of the address. */
   get serverName(): string {
     return this.getStringAttribute("server_name");
-  }
-
-  /** What the service and the agent say about it. */
-  get status(): ClusterStatusReference {
-    return new ClusterStatusReference(this, "status", false);
   }
 
   /** How long to wait, as durations such as `90s` or `10m`. */

@@ -267,6 +267,7 @@ export class DataAppProjectSourceIntegrityGitReference extends ComplexObject {
 
 /** Results below `source_integrity`. */
 export class DataAppProjectSourceIntegrityReference extends ComplexObject {
+  /** `{}` means something else than leaving it out. */
   get git(): DataAppProjectSourceIntegrityGitReference {
     return new DataAppProjectSourceIntegrityGitReference(this, "git", false);
   }
@@ -383,7 +384,7 @@ const fields: Fields = {
   project: { name: "project" },
 };
 
-/** Reads one appproject. */
+/** Reads one app project. */
 export class DataAppProject extends TerraformDataSource {
   static readonly tfResourceType = "outpost_app_project";
 
@@ -450,7 +451,7 @@ export class DataAppProject extends TerraformDataSource {
     return new DataAppProjectNamespaceResourceBlacklistList(this, "namespace_resource_blacklist", false);
   }
 
-  /** Namespaced kinds that are permitted; leaving it out permits all, an empty list none. */
+  /** Namespaced kinds that are permitted; leaving it out permits all, an empty list none. `[]` means something else than leaving it out. */
   get namespaceResourceWhitelist(): DataAppProjectNamespaceResourceWhitelistList {
     return new DataAppProjectNamespaceResourceWhitelistList(this, "namespace_resource_whitelist", false);
   }
@@ -460,7 +461,7 @@ export class DataAppProject extends TerraformDataSource {
     return this.getStringAttribute("org");
   }
 
-  /** Present means: look for objects in the project's namespaces that no application has. */
+  /** Present means: look for objects in the project's namespaces that no application has. `{}` means something else than leaving it out. */
   get orphanedResources(): DataAppProjectOrphanedResourcesReference {
     return new DataAppProjectOrphanedResourcesReference(this, "orphaned_resources", false);
   }
@@ -485,7 +486,7 @@ export class DataAppProject extends TerraformDataSource {
     return new DataAppProjectSignatureKeysList(this, "signature_keys", false);
   }
 
-  /** Which commits must be signed. */
+  /** Which commits must be signed. `{}` means something else than leaving it out. */
   get sourceIntegrity(): DataAppProjectSourceIntegrityReference {
     return new DataAppProjectSourceIntegrityReference(this, "source_integrity", false);
   }

@@ -263,7 +263,7 @@ const fields: Fields = {
   project: { name: "project" },
 };
 
-/** Reads one applicationset. */
+/** Reads one application set. */
 export class DataApplicationSet extends TerraformDataSource {
   static readonly tfResourceType = "outpost_application_set";
 

@@ -253,7 +253,7 @@ export class DataApplicationSourceHelmReference extends ComplexObject {
     return this.getStringAttribute("values");
   }
 
-  /** Values as an object; beats `values`. JSON text, as `jsonencode({...})` gives. */
+  /** Values as an object; beats `values`. `jsonencode({})` means something else than leaving it out. JSON text, as `jsonencode({...})` gives. */
   get valuesObject(): string {
     return this.getStringAttribute("values_object");
   }
@@ -305,6 +305,7 @@ export class DataApplicationSourceKustomizePatchesReference extends ComplexObjec
     return this.getStringAttribute("path");
   }
 
+  /** `{}` means something else than leaving it out. */
   get target(): DataApplicationSourceKustomizePatchesTargetReference {
     return new DataApplicationSourceKustomizePatchesTargetReference(this, "target", false);
   }
@@ -418,10 +419,12 @@ export class DataApplicationSourcePluginEnvList extends ComplexList {
 
 /** Results below `parameters`. */
 export class DataApplicationSourcePluginParametersReference extends ComplexObject {
+  /** `[]` means something else than leaving it out. */
   get array(): string[] {
     return Token.asList(this.interpolationForAttribute("array"));
   }
 
+  /** `{}` means something else than leaving it out. */
   get map(): { [key: string]: string } {
     return Token.asStringMap(this.interpolationForAttribute("map"));
   }
@@ -464,14 +467,17 @@ export class DataApplicationSourceReference extends ComplexObject {
     return this.getStringAttribute("chart");
   }
 
+  /** `{}` means something else than leaving it out. */
   get directory(): DataApplicationSourceDirectoryReference {
     return new DataApplicationSourceDirectoryReference(this, "directory", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get helm(): DataApplicationSourceHelmReference {
     return new DataApplicationSourceHelmReference(this, "helm", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get kustomize(): DataApplicationSourceKustomizeReference {
     return new DataApplicationSourceKustomizeReference(this, "kustomize", false);
   }
@@ -486,7 +492,7 @@ export class DataApplicationSourceReference extends ComplexObject {
     return this.getStringAttribute("path");
   }
 
-  /** A config management plugin: a sidecar of the repo server. */
+  /** A config management plugin: a sidecar of the repo server. `{}` means something else than leaving it out. */
   get plugin(): DataApplicationSourcePluginReference {
     return new DataApplicationSourcePluginReference(this, "plugin", false);
   }
@@ -692,7 +698,7 @@ export class DataApplicationSourcesHelmReference extends ComplexObject {
     return this.getStringAttribute("values");
   }
 
-  /** Values as an object; beats `values`. JSON text, as `jsonencode({...})` gives. */
+  /** Values as an object; beats `values`. `jsonencode({})` means something else than leaving it out. JSON text, as `jsonencode({...})` gives. */
   get valuesObject(): string {
     return this.getStringAttribute("values_object");
   }
@@ -744,6 +750,7 @@ export class DataApplicationSourcesKustomizePatchesReference extends ComplexObje
     return this.getStringAttribute("path");
   }
 
+  /** `{}` means something else than leaving it out. */
   get target(): DataApplicationSourcesKustomizePatchesTargetReference {
     return new DataApplicationSourcesKustomizePatchesTargetReference(this, "target", false);
   }
@@ -857,10 +864,12 @@ export class DataApplicationSourcesPluginEnvList extends ComplexList {
 
 /** Results below `parameters`. */
 export class DataApplicationSourcesPluginParametersReference extends ComplexObject {
+  /** `[]` means something else than leaving it out. */
   get array(): string[] {
     return Token.asList(this.interpolationForAttribute("array"));
   }
 
+  /** `{}` means something else than leaving it out. */
   get map(): { [key: string]: string } {
     return Token.asStringMap(this.interpolationForAttribute("map"));
   }
@@ -903,14 +912,17 @@ export class DataApplicationSourcesReference extends ComplexObject {
     return this.getStringAttribute("chart");
   }
 
+  /** `{}` means something else than leaving it out. */
   get directory(): DataApplicationSourcesDirectoryReference {
     return new DataApplicationSourcesDirectoryReference(this, "directory", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get helm(): DataApplicationSourcesHelmReference {
     return new DataApplicationSourcesHelmReference(this, "helm", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get kustomize(): DataApplicationSourcesKustomizeReference {
     return new DataApplicationSourcesKustomizeReference(this, "kustomize", false);
   }
@@ -925,7 +937,7 @@ export class DataApplicationSourcesReference extends ComplexObject {
     return this.getStringAttribute("path");
   }
 
-  /** A config management plugin: a sidecar of the repo server. */
+  /** A config management plugin: a sidecar of the repo server. `{}` means something else than leaving it out. */
   get plugin(): DataApplicationSourcesPluginReference {
     return new DataApplicationSourcesPluginReference(this, "plugin", false);
   }
@@ -1301,15 +1313,17 @@ export class DataApplicationSyncPolicyRetryReference extends ComplexObject {
 
 /** Results below `sync_policy`. */
 export class DataApplicationSyncPolicyReference extends ComplexObject {
-  /** Present means sync without being asked. */
+  /** Present means sync without being asked. `{}` means something else than leaving it out. */
   get automated(): DataApplicationSyncPolicyAutomatedReference {
     return new DataApplicationSyncPolicyAutomatedReference(this, "automated", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get managedNamespaceMetadata(): DataApplicationSyncPolicyManagedNamespaceMetadataReference {
     return new DataApplicationSyncPolicyManagedNamespaceMetadataReference(this, "managed_namespace_metadata", false);
   }
 
+  /** `{}` means something else than leaving it out. */
   get retry(): DataApplicationSyncPolicyRetryReference {
     return new DataApplicationSyncPolicyRetryReference(this, "retry", false);
   }
@@ -1356,7 +1370,7 @@ export class DataApplication extends TerraformDataSource {
     return this.getStringAttribute("app_project");
   }
 
-  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. In a scope below the agent's it must be the `status.name` of an app project that this scope may use; `default` is refused unless an app project `default` serves the scope. Default: `"default"`. */
+  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. Default: `"default"`, unless `app_project` is given. */
   get argoProject(): string {
     return this.getStringAttribute("argo_project");
   }

@@ -71,7 +71,7 @@ const fields: Fields = {
   project: { name: "project" },
 };
 
-/** Reads one gnupgkey. */
+/** Reads one gnupg key. */
 export class DataGnupgKey extends TerraformDataSource {
   static readonly tfResourceType = "outpost_gnupg_key";
 

@@ -56,7 +56,7 @@ const fields: Fields = {
   project: { name: "project" },
 };
 
-/** Reads one repositorycertificate. */
+/** Reads one repository certificate. */
 export class DataRepositoryCertificate extends TerraformDataSource {
   static readonly tfResourceType = "outpost_repository_certificate";
 

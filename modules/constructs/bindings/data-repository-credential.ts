@@ -87,7 +87,7 @@ const fields: Fields = {
   project: { name: "project" },
 };
 
-/** Reads one repositorycredential. */
+/** Reads one repository credential. */
 export class DataRepositoryCredential extends TerraformDataSource {
   static readonly tfResourceType = "outpost_repository_credential";
 

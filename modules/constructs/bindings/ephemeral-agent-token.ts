@@ -12,7 +12,7 @@ export interface EphemeralAgentTokenConfig extends EphemeralMetaArguments {
   readonly org?: string;
   /** The project that the agent is in. */
   readonly project?: string;
-  /** Revoke the token when Terraform ends, unless a agent has enrolled with it by then. For an apply that waits for that; a plan then leaves no usable token behind. Default: `false`. */
+  /** Revoke the token when Terraform ends, unless a agent has enrolled with it by then. A plan opens a token too, and leaves no usable one behind. Set it to `false` when the agent enrols only after the apply has ended. Default: `true`. */
   readonly revokeOnClose?: boolean | IResolvable;
   /** `outpost_agent.NAME.uid`. It is unknown until the agent exists, so that the first plan asks for no token; and a token is never made for another agent of the same id. */
   readonly uid?: string;
@@ -64,7 +64,7 @@ export class EphemeralAgentToken extends TerraformEphemeral {
     return this.getStringAttribute("project");
   }
 
-  /** Revoke the token when Terraform ends, unless a agent has enrolled with it by then. For an apply that waits for that; a plan then leaves no usable token behind. Default: `false`. */
+  /** Revoke the token when Terraform ends, unless a agent has enrolled with it by then. A plan opens a token too, and leaves no usable one behind. Set it to `false` when the agent enrols only after the apply has ended. Default: `true`. */
   get revokeOnClose(): IResolvable {
     return this.getBooleanAttribute("revoke_on_close");
   }

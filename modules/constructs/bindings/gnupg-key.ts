@@ -3,31 +3,10 @@ import { type IResolvable, type TerraformMetaArguments, ComplexObject, Importabl
 import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
-/** Results below `delivery`. */
-export class GnupgKeyStatusDeliveryReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Pending`, `Delivered`, `Refused`, `Deleting`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
 /** Results below `status`. */
 export class GnupgKeyStatusReference extends ComplexObject {
   get algorithm(): string {
     return this.getStringAttribute("algorithm");
-  }
-
-  /** Where this object stands on its way to the agent. */
-  get delivery(): GnupgKeyStatusDeliveryReference {
-    return new GnupgKeyStatusDeliveryReference(this, "delivery", false);
   }
 
   get expiresAt(): string {
@@ -41,10 +20,6 @@ export class GnupgKeyStatusReference extends ComplexObject {
   /** The last 16 digits of the fingerprint. */
   get keyId(): string {
     return this.getStringAttribute("key_id");
-  }
-
-  get observedGeneration(): number {
-    return this.getNumberAttribute("observed_generation");
   }
 
   get owner(): string {
@@ -119,7 +94,7 @@ const fields: Fields = {
   wait: { name: "wait" },
 };
 
-/** A public GnuPG key by which an agent verifies the signatures of commits. */
+/** A public GnuPG key by which an agent verifies the signatures of commits. What it is doing now is in the data source `outpost_gnupg_key`. */
 export class GnupgKey extends TerraformResource {
   static readonly tfResourceType = "outpost_gnupg_key";
 

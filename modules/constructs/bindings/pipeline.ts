@@ -17,32 +17,6 @@ const pipelineInputsFields: Fields = {
   pattern: { name: "pattern" },
 };
 
-/** Results below `last_run`. */
-export class PipelineStatusLastRunReference extends ComplexObject {
-  get endedAt(): string {
-    return this.getStringAttribute("ended_at");
-  }
-
-  get id(): string {
-    return this.getStringAttribute("id");
-  }
-
-  get startedAt(): string {
-    return this.getStringAttribute("started_at");
-  }
-
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
-/** Results below `status`. */
-export class PipelineStatusReference extends ComplexObject {
-  get lastRun(): PipelineStatusLastRunReference {
-    return new PipelineStatusLastRunReference(this, "last_run", false);
-  }
-}
-
 export interface PipelineStepsApproval {
   /** Who started the run does not decide. Default: `false`. */
   readonly excludeRequester?: boolean | IResolvable;
@@ -180,13 +154,13 @@ export class PipelineStepsTaskReference extends ComplexObject {
 }
 
 export interface PipelineSteps {
-  /** Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `exclude_requester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requires_approval`. */
+  /** `{}` means something else than leaving it out. */
   readonly approval?: PipelineStepsApproval;
   /** Left out unless this holds: comparisons with == and !=, joined by && and ||, of texts in quotes and `${…}`. */
   readonly condition?: string;
   /** An id chosen by the user; an RFC 1123 label. */
   readonly id: string;
-  /** Steps that must have ended first; default: the step before. An empty list: it starts at once. */
+  /** Steps that must have ended first; default: the step before. An empty list: it starts at once. `[]` means something else than leaving it out. */
   readonly needs?: string[];
   readonly task?: PipelineStepsTask;
   /** Runs when all it needs have succeeded (or were left out), when one has failed, or in any case. One of `success`, `failure`, `always`. Default: `"success"`. */
@@ -204,7 +178,7 @@ const pipelineStepsFields: Fields = {
 
 /** Results below `steps`. */
 export class PipelineStepsReference extends ComplexObject {
-  /** Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `exclude_requester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requires_approval`. */
+  /** `{}` means something else than leaving it out. */
   get approval(): PipelineStepsApprovalReference {
     return new PipelineStepsApprovalReference(this, "approval", false);
   }
@@ -219,7 +193,7 @@ export class PipelineStepsReference extends ComplexObject {
     return this.getStringAttribute("id");
   }
 
-  /** Steps that must have ended first; default: the step before. An empty list: it starts at once. */
+  /** Steps that must have ended first; default: the step before. An empty list: it starts at once. `[]` means something else than leaving it out. */
   get needs(): string[] {
     return Fn.tolist(Token.asList(this.interpolationForAttribute("needs")));
   }
@@ -306,7 +280,7 @@ const fields: Fields = {
   timeouts: { name: "timeouts", fields: pipelineTimeoutsFields },
 };
 
-/** A pipeline: steps that delegates run as tasks, with conditions and approvals. */
+/** A pipeline: steps that delegates run as tasks, with conditions and approvals. What it is doing now is in the data source `outpost_pipeline`. */
 export class Pipeline extends TerraformResource {
   static readonly tfResourceType = "outpost_pipeline";
 
@@ -359,11 +333,6 @@ export class Pipeline extends TerraformResource {
   /** The project within `org`. Changing it replaces the object. */
   get project(): string {
     return this.getStringAttribute("project");
-  }
-
-  /** What the service and the agent say about it. */
-  get status(): PipelineStatusReference {
-    return new PipelineStatusReference(this, "status", false);
   }
 
   get steps(): PipelineStepsList {

@@ -3,29 +3,8 @@ import { type IResolvable, type TerraformMetaArguments, ComplexObject, Importabl
 import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
-/** Results below `delivery`. */
-export class RepositoryCertificateStatusDeliveryReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Pending`, `Delivered`, `Refused`, `Deleting`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
 /** Results below `status`. */
 export class RepositoryCertificateStatusReference extends ComplexObject {
-  /** Where this object stands on its way to the agent. */
-  get delivery(): RepositoryCertificateStatusDeliveryReference {
-    return new RepositoryCertificateStatusDeliveryReference(this, "delivery", false);
-  }
-
   /** When the first certificate ends. */
   get expiresAt(): string {
     return this.getStringAttribute("expires_at");
@@ -34,10 +13,6 @@ export class RepositoryCertificateStatusReference extends ComplexObject {
   /** SHA-256 of each certificate or key. */
   get fingerprints(): string[] {
     return Token.asList(this.interpolationForAttribute("fingerprints"));
-  }
-
-  get observedGeneration(): number {
-    return this.getNumberAttribute("observed_generation");
   }
 }
 
@@ -110,7 +85,7 @@ const fields: Fields = {
   wait: { name: "wait" },
 };
 
-/** How an agent recognises a host of repositories: certificate authorities for HTTPS, or the host's own keys for SSH. */
+/** How an agent recognises a host of repositories: certificate authorities for HTTPS, or the host's own keys for SSH. What it is doing now is in the data source `outpost_repository_certificate`. */
 export class RepositoryCertificate extends TerraformResource {
   static readonly tfResourceType = "outpost_repository_certificate";
 

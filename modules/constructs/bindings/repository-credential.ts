@@ -99,39 +99,6 @@ export class RepositoryCredentialGithubAppReference extends ComplexObject {
   }
 }
 
-/** Results below `delivery`. */
-export class RepositoryCredentialStatusDeliveryReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Pending`, `Delivered`, `Refused`, `Deleting`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
-/** Results below `status`. */
-export class RepositoryCredentialStatusReference extends ComplexObject {
-  /** Where the credentials are; the service drops them once the agent has them. One of `None`, `Pending`, `Delivered`. */
-  get credentials(): string {
-    return this.getStringAttribute("credentials");
-  }
-
-  /** Where this object stands on its way to the agent. */
-  get delivery(): RepositoryCredentialStatusDeliveryReference {
-    return new RepositoryCredentialStatusDeliveryReference(this, "delivery", false);
-  }
-
-  get observedGeneration(): number {
-    return this.getNumberAttribute("observed_generation");
-  }
-}
-
 export interface RepositoryCredentialTimeouts {
   /** Default: `10m`. */
   readonly create?: string;
@@ -231,7 +198,7 @@ const fields: Fields = {
   wait: { name: "wait" },
 };
 
-/** A credential template: for every repository whose address begins with `url` and that has no credentials of its own. The longest `url` counts. */
+/** A credential template: for every repository whose address begins with `url` and that has no credentials of its own. The longest `url` counts. What it is doing now is in the data source `outpost_repository_credential`. */
 export class RepositoryCredential extends TerraformResource {
   static readonly tfResourceType = "outpost_repository_credential";
 
@@ -316,11 +283,6 @@ export class RepositoryCredential extends TerraformResource {
   /** Proxy to these repositories, without credentials. */
   get proxy(): string {
     return this.getStringAttribute("proxy");
-  }
-
-  /** What the service and the agent say about it. */
-  get status(): RepositoryCredentialStatusReference {
-    return new RepositoryCredentialStatusReference(this, "status", false);
   }
 
   /** How long to wait, as durations such as `90s` or `10m`. */

@@ -99,63 +99,6 @@ export class RepositoryGithubAppReference extends ComplexObject {
   }
 }
 
-/** Results below `connection`. */
-export class RepositoryStatusConnectionReference extends ComplexObject {
-  get checkedAt(): string {
-    return this.getStringAttribute("checked_at");
-  }
-
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Successful`, `Failed`, `Unknown`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
-/** Results below `delivery`. */
-export class RepositoryStatusDeliveryReference extends ComplexObject {
-  get message(): string {
-    return this.getStringAttribute("message");
-  }
-
-  get reason(): string {
-    return this.getStringAttribute("reason");
-  }
-
-  /** One of `Pending`, `Delivered`, `Refused`, `Deleting`. */
-  get state(): string {
-    return this.getStringAttribute("state");
-  }
-}
-
-/** Results below `status`. */
-export class RepositoryStatusReference extends ComplexObject {
-  get connection(): RepositoryStatusConnectionReference {
-    return new RepositoryStatusConnectionReference(this, "connection", false);
-  }
-
-  /** Where the credentials are; the service drops them once the agent has them. One of `None`, `Pending`, `Delivered`. */
-  get credentials(): string {
-    return this.getStringAttribute("credentials");
-  }
-
-  /** Where this object stands on its way to the agent. */
-  get delivery(): RepositoryStatusDeliveryReference {
-    return new RepositoryStatusDeliveryReference(this, "delivery", false);
-  }
-
-  get observedGeneration(): number {
-    return this.getNumberAttribute("observed_generation");
-  }
-}
-
 export interface RepositoryTimeouts {
   /** Default: `10m`. */
   readonly create?: string;
@@ -270,7 +213,7 @@ const fields: Fields = {
   wait: { name: "wait" },
 };
 
-/** A Git, Helm or OCI repository that an agent reads. */
+/** A Git, Helm or OCI repository that an agent reads. What it is doing now is in the data source `outpost_repository`. */
 export class Repository extends TerraformResource {
   static readonly tfResourceType = "outpost_repository";
 
@@ -375,11 +318,6 @@ export class Repository extends TerraformResource {
   /** Host keys as in a `known_hosts` file. */
   get sshKnownHosts(): string {
     return this.getStringAttribute("ssh_known_hosts");
-  }
-
-  /** What the service and the agent say about it. */
-  get status(): RepositoryStatusReference {
-    return new RepositoryStatusReference(this, "status", false);
   }
 
   /** Submodules are read, of the same host and within the agent's address policy. */

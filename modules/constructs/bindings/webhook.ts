@@ -5,31 +5,6 @@ import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
 /** Results below `status`. */
 export class WebhookStatusReference extends ComplexObject {
-  /** One of `Accepted`, `Ignored`, `SignatureInvalid`, `PayloadInvalid`, `Disabled`. */
-  get lastOutcome(): string {
-    return this.getStringAttribute("last_outcome");
-  }
-
-  /** To the minute. */
-  get lastReceivedAt(): string {
-    return this.getStringAttribute("last_received_at");
-  }
-
-  /** Address in the last call that was accepted. */
-  get lastRepository(): string {
-    return this.getStringAttribute("last_repository");
-  }
-
-  /** The version before that change. */
-  get previousSecretVersion(): number {
-    return this.getNumberAttribute("previous_secret_version");
-  }
-
-  /** When `secret_version` changed last; the secret before it is good until an hour later. */
-  get secretChangedAt(): string {
-    return this.getStringAttribute("secret_changed_at");
-  }
-
   /** Address to enter at the host. Docker Hub has nothing else to enter: there the secret follows it, as `getWebhookSecret` shows. */
   get url(): string {
     return this.getStringAttribute("url");
@@ -99,7 +74,7 @@ const fields: Fields = {
   type: { name: "type" },
 };
 
-/** A webhook: an address at which a Git host or a registry says that something changed, so that agents look again at once. The secret for it comes from the ephemeral `outpost_webhook_secret`. */
+/** A webhook: an address at which a Git host or a registry says that something changed, so that agents look again at once. The secret for it comes from the ephemeral `outpost_webhook_secret`. What it is doing now is in the data source `outpost_webhook`. */
 export class Webhook extends TerraformResource {
   static readonly tfResourceType = "outpost_webhook";
 

@@ -83,3 +83,9 @@ resource "outpost_application_set" "project" {
 
   depends_on = [outpost_repository_credential.project]
 }
+
+data "outpost_application_set" "project" {
+  id      = outpost_application_set.project.id
+  org     = var.org
+  project = var.project
+}

@@ -7,5 +7,5 @@ output "app_project_id" {
 
 output "applications" {
   description = "Names of the applications that there were when this was applied last."
-  value       = outpost_application_set.project.status.applications[*].name
+  value       = data.outpost_application_set.project.status.applications[*].name
 }

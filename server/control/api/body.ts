@@ -6,7 +6,10 @@ import type { StrangerBodies } from "../strangers/bodies.ts";
 
 /** A worker sends the state of thousands of objects at once, or a chart's objects as the answer to a question; a person's request has one object in it. */
 const MAX_BYTES = { exchange: 16 * 1024 * 1024, other: 1024 * 1024 };
-const LIMITS = { exchange: { depth: 64, members: 2_000_000 }, other: { depth: 64, members: 50_000 } };
+const LIMITS = {
+  exchange: { depth: 64, members: 2_000_000, exact: true },
+  other: { depth: 64, members: 50_000, exact: true },
+};
 
 /** What a worker says before it is known: its keys, or what it is able to do. */
 const STRANGER = { max: 256 * 1024, deadlineMs: 10_000 };

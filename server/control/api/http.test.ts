@@ -96,6 +96,15 @@ const cases: [string, { method?: string; path: string; body?: string | Uint8Arra
     },
   ],
   [
+    "a number that would become another one",
+    {
+      method: "PUT",
+      path: "/v1/applications/x",
+      body: '{"spec":{"agent":"a","destination":{},"source":{"repoUrl":"https://a.b/c","helm":{"valuesObject":{"id":9007199254740993}}}}}',
+      want: { status: 400, code: "invalid_request", pointer: "/spec/source/helm/valuesObject/id" },
+    },
+  ],
+  [
     "half a character in a text",
     {
       method: "PUT",

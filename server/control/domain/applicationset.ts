@@ -20,7 +20,12 @@ export function setFaults(spec: Schemas["ApplicationSetSpec"]): Fault[] {
       pointer: "/spec/template/metadata/name",
       detail: "Each application needs a name: give one with parameters, as `{{ .path.basename }}`.",
     });
-  if (spec.templatePatch && spec.goTemplate === false)
+  if (spec.goTemplateOptions !== undefined && spec.goTemplate === false)
+    faults.push({
+      pointer: "/spec/goTemplateOptions",
+      detail: "These are options of Go templates: leave out `goTemplate: false`, or them.",
+    });
+  if (spec.templatePatch !== undefined && spec.goTemplate === false)
     faults.push({ pointer: "/spec/templatePatch", detail: "A patch is a Go template: leave out `goTemplate: false`, or the patch." });
   const { strategy } = spec;
   const steps = strategy?.rollingSync?.steps ?? [];
@@ -29,6 +34,8 @@ export function setFaults(spec: Schemas["ApplicationSetSpec"]): Fault[] {
       pointer: "/spec/strategy/rollingSync",
       detail: "`RollingSync` needs `rollingSync.steps`: what no step names is not synced.",
     });
+  if (strategy?.rollingSync !== undefined && strategy.type !== "RollingSync")
+    faults.push({ pointer: "/spec/strategy/type", detail: "`rollingSync` needs `type: RollingSync`." });
   for (const [i, step] of steps.entries())
     for (const [e, one] of (step.matchExpressions ?? []).entries())
       if (!one.values?.length)

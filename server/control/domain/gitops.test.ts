@@ -104,9 +104,11 @@ describe("application sets", () => {
     ["a roll-out without steps", { strategy: { type: "RollingSync" } }, /^\/spec\/strategy\/rollingSync /],
     [
       "a step that names nothing",
-      { strategy: { rollingSync: { steps: [{ matchExpressions: [{ key: "a", operator: "In" }] }] } } },
+      { strategy: { type: "RollingSync", rollingSync: { steps: [{ matchExpressions: [{ key: "a", operator: "In" }] }] } } },
       /\/matchExpressions\/0\/values /,
     ],
+    ["steps without a roll-out", { strategy: { rollingSync: {} } }, /^\/spec\/strategy\/type /],
+    ["options of Go templates without one", { goTemplate: false, goTemplateOptions: [] }, /^\/spec\/goTemplateOptions /],
   ]);
 });
 
@@ -258,6 +260,12 @@ describe("applications", () => {
     ["a project of the service", { appProject: "team" }, undefined],
     ["a project of the namespace", { argoProject: "team" }, undefined],
     ["both", { appProject: "team", argoProject: "team" }, /^\/spec\/argoProject /],
+    ["two kinds of a source", { source: { repoUrl: "https://a.b/c", helm: {}, directory: {} } }, /^\/spec\/source\/helm /],
+    [
+      "a plugin's parameter without a value",
+      { source: { repoUrl: "https://a.b/c", plugin: { parameters: [{ name: "a" }] } } },
+      /^\/spec\/source\/plugin\/parameters\/0 /,
+    ],
     ["a plugin", { source: { ...source, plugin: { name: "p" } } }, undefined],
     ["a plugin and Helm", { source: { ...source, plugin: { name: "p" }, helm: {} } }, /^\/spec\/source\/helm /],
   ]);

@@ -24,7 +24,11 @@ function fill(schema: Record<string, any>, value: unknown): unknown {
   if (value === null || typeof value !== "object" || !whole.properties) return value;
   const result: Spec = { ...value };
   for (const [key, member] of Object.entries<Record<string, any>>(whole.properties)) {
-    if (result[key] !== undefined) result[key] = fill(member, result[key]);
+    const rival = member["x-default-unless"];
+    if (rival !== undefined && result[rival] !== undefined && result[rival] !== null) {
+      // The two exclude each other: beside the other field, the default written out says nothing.
+      if (result[key] === member.default) delete result[key];
+    } else if (result[key] !== undefined) result[key] = fill(member, result[key]);
     else if (member.default !== undefined) result[key] = member.default;
   }
   return result;
@@ -78,8 +82,13 @@ function checkApplication(spec: Spec): void {
       );
     if (source.chart && source.path)
       throw invalid(`${at}/path`, "A `chart` comes from a Helm repository, which has no paths: leave out `path` or `chart`.");
+    const kinds = ["directory", "helm", "kustomize"].filter((one) => source[one] !== undefined);
+    if (kinds.length > 1) throw invalid(`${at}/${kinds[1]}`, `Give only one of ${kinds.map((one) => `\`${one}\``).join(" and ")}.`);
     const tool = source.plugin && ["chart", "helm", "kustomize", "directory"].find((one) => source[one] !== undefined);
     if (tool) throw invalid(`${at}/${tool}`, "A `plugin` makes the manifests itself: leave out it or this.");
+    for (const [i, parameter] of (source.plugin?.parameters ?? []).entries())
+      if (["string", "array", "map"].filter((form) => parameter[form] !== undefined).length !== 1)
+        throw invalid(`${at}/plugin/parameters/${i}`, "Give exactly one of `string`, `array` and `map`.");
     if (source.ref !== undefined) {
       if (refs.has(source.ref)) throw invalid(`${at}/ref`, "Another source has this `ref` already.");
       refs.add(source.ref);

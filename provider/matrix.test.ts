@@ -1,0 +1,131 @@
+import { appendFileSync } from "node:fs";
+import { jest } from "@jest/globals";
+import document from "../openapi/contract/openapi.json" with { type: "json" };
+import type { Schemas } from "./generate/attribute.ts";
+import { createOutpost } from "./outpost.ts";
+import type { Noun } from "./resources/noun.ts";
+import { BASES, type Base } from "./testing/matrix/bases.ts";
+import { type Case, dotted, isHard, Legal } from "./testing/matrix/legal.ts";
+import { Matrix, putNeighbours, type Verdict } from "./testing/matrix/matrix.ts";
+import { loadNouns } from "./testing/matrix/nouns.ts";
+import { seeded } from "./testing/random.ts";
+import { type RealService, startRealService } from "./testing/real.ts";
+
+const schemas = document.components.schemas as unknown as Schemas;
+/** All values of each field, and many pairs; else every field with the values that are most often lost, and a few pairs. */
+const full = process.env.PROVE === "1";
+const PAIRS = full ? 60 : 3;
+const VALUES = full ? 1_000 : 2;
+jest.setTimeout(full ? 3_600_000 : 900_000);
+
+let service: RealService;
+beforeAll(async () => {
+  service = await startRealService();
+  await putNeighbours(service);
+});
+afterAll(() => service?.stop());
+
+interface Found {
+  readonly one: Case;
+  readonly verdict: Verdict;
+}
+
+/** Where a case starts: the usual spec of its noun, or the one for the longest beginning of its path. */
+function startOf({ spec, instead = {} }: Base, one: Case): Base["spec"] {
+  const prefixes = Object.keys(instead).filter((prefix) => dotted(one.path).startsWith(prefix));
+  return instead[prefixes.sort((a, b) => b.length - a.length)[0] ?? ""] ?? spec;
+}
+
+/** Of each field the given number of cases, those that a conversion loses most easily first. */
+function chosen(cases: readonly Case[], most: number): Case[] {
+  const byField = grouped(cases);
+  return byField.flatMap((some) => [...some].sort((a, b) => Number(isHard(b.value)) - Number(isHard(a.value))).slice(0, most));
+}
+
+function grouped(cases: readonly Case[]): Case[][] {
+  const out = new Map<string, Case[]>();
+  for (const one of cases) out.set(dotted(one.path), [...(out.get(dotted(one.path)) ?? []), one]);
+  return [...out.values()];
+}
+
+const legalOf = ({ samples = {} }: Base): Legal => new Legal(schemas, (path) => samples[path] ?? samples[`*.${path.split(".").pop()}`]);
+
+async function judged(matrix: Matrix, base: object, wanted: object): Promise<Verdict> {
+  try {
+    return await matrix.change(base as never, wanted as never);
+  } catch (error) {
+    return { kind: "lie", what: (error as Error).message };
+  }
+}
+
+async function singles(noun: Noun, base: Base, matrix: Matrix): Promise<Found[]> {
+  const legal = legalOf(base);
+  const all = legal.casesOf(`${noun.name}Spec`, base.spec as never);
+  const found: Found[] = [];
+  const judge = async (one: Case): Promise<boolean> => {
+    const start = startOf(base, one);
+    const verdict = await judged(matrix, start, legal.put(`${noun.name}Spec`, start as never, one));
+    found.push({ one, verdict });
+    if (process.env.MATRIX_LOG)
+      appendFileSync(
+        process.env.MATRIX_LOG,
+        `${noun.name} ${dotted(one.path)} = ${JSON.stringify(one.value)}: ${JSON.stringify(verdict)}\n`,
+      );
+    return verdict.kind === "held";
+  };
+  for (const some of grouped(all)) {
+    const first = chosen(some, VALUES);
+    let held = false;
+    for (const one of first) held = (await judge(one)) || held;
+    // A field of which the service took none of these has another value that it takes.
+    for (const one of some) if (!held && !first.includes(one)) held = await judge(one);
+  }
+  return found;
+}
+
+/** Two fields at once, each with a value that it may have. */
+async function pairs(noun: Noun, base: Base, matrix: Matrix, found: readonly Found[]): Promise<string[]> {
+  const random = seeded(Number(process.env.RANDOM_SEED ?? 20_26));
+  const legal = legalOf(base);
+  const held = found.filter(({ one, verdict }) => verdict.kind === "held" && startOf(base, one) === base.spec).map(({ one }) => one);
+  const lies: string[] = [];
+  for (let i = 0; i < PAIRS && held.length > 1; i++) {
+    const [a, b] = [0, 0].map(() => held[Math.floor(random() * held.length)]!) as [Case, Case];
+    const [x, y] = [dotted(a.path), dotted(b.path)];
+    if (x.startsWith(y) || y.startsWith(x)) continue;
+    const name = `${noun.name}Spec`;
+    const verdict = await judged(matrix, base.spec, legal.put(name, legal.put(name, base.spec as never, a), b));
+    if (verdict.kind === "lie") lies.push(`${x} = ${JSON.stringify(a.value)} with ${y} = ${JSON.stringify(b.value)}: ${verdict.what}`);
+  }
+  return lies;
+}
+
+/** Fields of which no value was set and restored, neither of themselves nor of what is in them. */
+function unreached(found: readonly Found[], fixed: Readonly<Record<string, string>> = {}): string[] {
+  const held = found.filter(({ verdict }) => verdict.kind === "held").map(({ one }) => dotted(one.path));
+  const fields = new Set(found.map(({ one }) => dotted(one.path)));
+  const isFixed = (field: string) => Object.keys(fixed).some((name) => field === name || field.startsWith(`${name}.`));
+  return [...fields].filter((field) => !isFixed(field) && !held.some((one) => one === field || one.startsWith(`${field}.`)));
+}
+
+const names = Object.keys(BASES);
+test("the matrix has every resource of the contract", async () => {
+  expect((await loadNouns()).map(({ name }) => name).sort()).toEqual([...names].sort());
+});
+
+test.each(names)("%s: every value of every attribute, set behind Terraform's back, is shown, restored and imported", async (name) => {
+  const noun = (await loadNouns()).find((one) => one.name === name)!;
+  const base = BASES[name]!;
+  const provider = createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key });
+  const matrix = await Matrix.open(service, noun, provider, schemas);
+  try {
+    const found = await singles(noun, base, matrix);
+    const lies = found.flatMap(({ one, verdict }) =>
+      verdict.kind === "lie" ? [`${dotted(one.path)} = ${JSON.stringify(one.value)}: ${verdict.what}`] : [],
+    );
+    expect([...lies, ...(await pairs(noun, base, matrix, found))]).toEqual([]);
+    expect(unreached(found, base.fixed)).toEqual([]);
+  } finally {
+    matrix.close();
+  }
+});

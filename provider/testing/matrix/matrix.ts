@@ -1,0 +1,117 @@
+import type { JsonSchema, Schemas } from "../../generate/attribute.ts";
+import type { Provider } from "../../protocol/provider.ts";
+import type { Noun } from "../../resources/noun.ts";
+import type { Json } from "../../value/json.ts";
+import type { ValueMap } from "../../value/value.ts";
+import type { RealService } from "../real.ts";
+import { Core, configOf } from "./core.ts";
+import { viewOfSpec, viewOfState } from "./view.ts";
+
+type JsonObject = { readonly [name: string]: Json };
+
+/** What became of one value: the promise held, the service does not take the value, or a lie and where. */
+export type Verdict = { kind: "held" } | { kind: "same" } | { kind: "refused"; why: string } | { kind: "lie"; what: string };
+
+/** One object of a noun at the service, with its configuration and state in Terraform. */
+export class Matrix {
+  readonly #service: RealService;
+  readonly #noun: Noun;
+  readonly #core: Core;
+  readonly #path: string;
+  readonly #importId: string;
+  readonly #schema: JsonSchema;
+  readonly #schemas: Schemas;
+
+  private constructor(service: RealService, noun: Noun, core: Core, schemas: Schemas) {
+    this.#service = service;
+    this.#noun = noun;
+    this.#core = core;
+    this.#schemas = schemas;
+    this.#schema = schemas[`${noun.name}Spec`]!;
+    const org = noun.scopes.includes("account") ? "" : "team";
+    this.#path = `/v1/${noun.collection}/matrix${org && `?org=${org}`}`;
+    this.#importId = org ? `${org}/matrix` : "matrix";
+  }
+  static async open(service: RealService, noun: Noun, provider: Provider, schemas: Schemas): Promise<Matrix> {
+    return new Matrix(service, noun, await Core.open(provider, noun.type), schemas);
+  }
+  close(): void {
+    this.#core.stop();
+  }
+
+  /**
+   * Changes the object behind Terraform's back from one spec to another, and says whether Terraform told the truth: the state shows what
+   * the service holds, the plan wants exactly the configuration back, the apply restores it, and the plan after it is empty. The same
+   * again the other way round, with the configuration that an import gives, whose first plan must be empty.
+   */
+  async change(base: JsonObject, wanted: JsonObject): Promise<Verdict> {
+    const before = await this.#put(base);
+    if (!before.ok) return { kind: "refused", why: `the base itself: ${before.why}` };
+    const first = await this.#imported();
+    if (first.kind === "lie") return first;
+    const after = await this.#put(wanted);
+    if (!after.ok) return { kind: "refused", why: after.why };
+    if (after.view === before.view) return { kind: "same" };
+    const second = await this.#imported();
+    if (second.kind === "lie") return second;
+    return (
+      (await this.#restore(first, before.view, after.view)) ?? (await this.#restore(second, after.view, before.view)) ?? { kind: "held" }
+    );
+  }
+
+  /** The state and configuration that an import of the object gives. Its plan must be empty. */
+  async #imported(): Promise<{ kind: "imported"; state: ValueMap; config: ValueMap } | { kind: "lie"; what: string }> {
+    const state = await this.#core.import(this.#importId);
+    // Without an agent, nothing is ever delivered.
+    if (this.#core.attributes.wait) state.set("wait", false);
+    const config = configOf(this.#core.attributes, state);
+    const { empty, planned } = await this.#core.plan(config, state);
+    if (!empty) return { kind: "lie", what: `the plan after an import is not empty: ${this.#shown(state)} → ${this.#shown(planned)}` };
+    return { kind: "imported", state, config };
+  }
+
+  /** Brings the object, which says `now`, back to a configuration that says `wanted`. */
+  async #restore({ state, config }: { state: ValueMap; config: ValueMap }, wanted: string, now: string): Promise<Verdict | undefined> {
+    const lie = (what: string): Verdict => ({ kind: "lie", what });
+    const seen = await this.#core.refresh(state);
+    if (this.#shown(seen) !== now) return lie(`the state shows ${this.#shown(seen)}, the service holds ${now}`);
+    const { planned, empty, replaces } = await this.#core.plan(config, seen);
+    if (empty) return lie(`the plan is empty, though ${wanted} became ${now}`);
+    if (replaces > 0) return lie("the plan replaces the object, though the service changed it in place");
+    if (this.#shown(planned) !== wanted) return lie(`the plan wants ${this.#shown(planned)}, the configuration says ${wanted}`);
+    const applied = await this.#core.apply(config, seen, planned);
+    const held = await this.#view();
+    if (held !== wanted) return lie(`after the apply the service holds ${held}, the configuration says ${wanted}`);
+    const settled = await this.#core.refresh(applied);
+    const next = await this.#core.plan(config, settled);
+    return next.empty ? undefined : lie(`the plan after the apply is not empty: ${this.#shown(settled)} → ${this.#shown(next.planned)}`);
+  }
+
+  #shown(state: ValueMap): string {
+    return JSON.stringify(viewOfState(this.#core.attributes, this.#noun.spec, state));
+  }
+  async #put(spec: JsonObject): Promise<{ ok: true; view: string } | { ok: false; why: string }> {
+    const { status, body } = await this.#service.ask("PUT", this.#path, { spec });
+    if (status >= 500) throw new Error(`the service answered ${status} to ${JSON.stringify(spec)}: ${JSON.stringify(body)}`);
+    return status < 300 ? { ok: true, view: this.#viewOf(body) } : { ok: false, why: `${String(body.pointer)} ${String(body.detail)}` };
+  }
+  async #view(): Promise<string> {
+    return this.#viewOf((await this.#service.ask("GET", this.#path)).body);
+  }
+  #viewOf(stored: Record<string, unknown>): string {
+    return JSON.stringify(viewOfSpec(this.#schemas, this.#schema, stored.spec as Json));
+  }
+}
+
+/** Objects that the cases refer to. */
+export async function putNeighbours(service: RealService): Promise<void> {
+  const put = async (path: string, spec: object): Promise<void> => {
+    const { status, body } = await service.ask("PUT", `/v1/${path}`, { spec });
+    if (status >= 300) throw new Error(`${path}: ${JSON.stringify(body)}`);
+  };
+  await put("organizations/team", {});
+  await put("agents/prod", {});
+  for (const id of ["shop", "other"]) await put(`appprojects/${id}`, { agent: "prod" });
+  for (const id of ["one", "two"]) await put(`clusters/${id}`, { agent: "prod", server: `https://${id}.example.com` });
+  for (const id of ["code", "more"]) await put(`repositories/${id}`, { agent: "prod", url: `https://git.example.com/${id}.git` });
+}
