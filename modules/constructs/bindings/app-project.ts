@@ -603,7 +603,7 @@ export interface AppProjectConfig extends TerraformMetaArguments {
   readonly adopt?: boolean | IResolvable;
   /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
   readonly agent: string;
-  /** Scopes below the agent's whose applications may use the project: `org`, which includes its projects, or `org/project`. Leave it out to allow the project's own scope and all scopes below it. With a list, only the project's own scope and the listed scopes may use it; an empty list keeps it to its own scope. */
+  /** Scopes below the agent's whose applications may use the project: `org`, which includes its projects, or `org/project`. Leave it out to allow the project's own scope and all scopes below it. With a list, only the project's own scope and the listed scopes may use it; an empty list keeps it to its own scope. `[]` means something else than leaving it out. */
   readonly allowedScopes?: string[];
   /** Cluster-scoped kinds that are not, whatever the other list says. */
   readonly clusterResourceBlacklist?: AppProjectClusterResourceBlacklist[] | IResolvable;
@@ -706,7 +706,7 @@ export class AppProject extends TerraformResource {
     return this.getStringAttribute("agent");
   }
 
-  /** Scopes below the agent's whose applications may use the project: `org`, which includes its projects, or `org/project`. Leave it out to allow the project's own scope and all scopes below it. With a list, only the project's own scope and the listed scopes may use it; an empty list keeps it to its own scope. */
+  /** Scopes below the agent's whose applications may use the project: `org`, which includes its projects, or `org/project`. Leave it out to allow the project's own scope and all scopes below it. With a list, only the project's own scope and the listed scopes may use it; an empty list keeps it to its own scope. `[]` means something else than leaving it out. */
   get allowedScopes(): string[] {
     return Fn.tolist(Token.asList(this.interpolationForAttribute("allowed_scopes")));
   }

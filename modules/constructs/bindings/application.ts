@@ -1784,7 +1784,7 @@ export interface ApplicationConfig extends TerraformMetaArguments {
   readonly agent: string;
   /** A project of this service that the application belongs to, instead of `argo_project`. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
   readonly appProject?: string;
-  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. Default: `"default"`, unless `app_project` is given. */
+  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. In a scope below the agent's it must be the `status.name` of an app project that this scope may use; `default` is refused unless an app project `default` serves the scope. Default: `"default"`, unless `app_project` is given. */
   readonly argoProject?: string;
   /** What becomes of the objects in the cluster when this is destroyed: `foreground` deletes them first, `background` deletes them afterwards, `orphan` leaves them. Default: `foreground`. */
   readonly cascade?: string;
@@ -1870,7 +1870,7 @@ export class Application extends TerraformResource {
     return this.getStringAttribute("app_project");
   }
 
-  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. Default: `"default"`, unless `app_project` is given. */
+  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. In a scope below the agent's it must be the `status.name` of an app project that this scope may use; `default` is refused unless an app project `default` serves the scope. Default: `"default"`, unless `app_project` is given. */
   get argoProject(): string {
     return this.getStringAttribute("argo_project");
   }

@@ -401,7 +401,7 @@ export class DataAppProject extends TerraformDataSource {
     return this.getStringAttribute("agent");
   }
 
-  /** Scopes below the agent's whose applications may use the project: `org`, which includes its projects, or `org/project`. Leave it out to allow the project's own scope and all scopes below it. With a list, only the project's own scope and the listed scopes may use it; an empty list keeps it to its own scope. */
+  /** Scopes below the agent's whose applications may use the project: `org`, which includes its projects, or `org/project`. Leave it out to allow the project's own scope and all scopes below it. With a list, only the project's own scope and the listed scopes may use it; an empty list keeps it to its own scope. `[]` means something else than leaving it out. */
   get allowedScopes(): string[] {
     return Fn.tolist(Token.asList(this.interpolationForAttribute("allowed_scopes")));
   }

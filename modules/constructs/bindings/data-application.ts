@@ -1370,7 +1370,7 @@ export class DataApplication extends TerraformDataSource {
     return this.getStringAttribute("app_project");
   }
 
-  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. Default: `"default"`, unless `app_project` is given. */
+  /** AppProject (`argoproj.io`) of the agent's namespace that the application belongs to; its restrictions and sync windows are enforced there. In a scope below the agent's it must be the `status.name` of an app project that this scope may use; `default` is refused unless an app project `default` serves the scope. Default: `"default"`, unless `app_project` is given. */
   get argoProject(): string {
     return this.getStringAttribute("argo_project");
   }

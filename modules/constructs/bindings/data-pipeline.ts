@@ -111,7 +111,7 @@ export class DataPipelineStepsTaskReference extends ComplexObject {
 
 /** Results below `steps`. */
 export class DataPipelineStepsReference extends ComplexObject {
-  /** `{}` means something else than leaving it out. */
+  /** Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `exclude_requester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requires_approval`. `{}` means something else than leaving it out. */
   get approval(): DataPipelineStepsApprovalReference {
     return new DataPipelineStepsApprovalReference(this, "approval", false);
   }

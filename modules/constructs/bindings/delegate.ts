@@ -3,6 +3,39 @@ import { type IResolvable, type TerraformMetaArguments, ComplexObject, Fn, Impor
 import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
+export interface DelegateRequiresApproval {
+  /** The key that started the run does not count. Default: `false`. */
+  readonly excludeRequester?: boolean | IResolvable;
+  /** Different keys that must have approved. Default: `1`. */
+  readonly minimum?: number;
+  /** Least role of the approvers in the scope of the run. One of `editor`, `admin`. */
+  readonly role: string;
+}
+
+const delegateRequiresApprovalFields: Fields = {
+  excludeRequester: { name: "exclude_requester" },
+  minimum: { name: "minimum" },
+  role: { name: "role" },
+};
+
+/** Results below `requires_approval`. */
+export class DelegateRequiresApprovalReference extends ComplexObject {
+  /** The key that started the run does not count. Default: `false`. */
+  get excludeRequester(): IResolvable {
+    return this.getBooleanAttribute("exclude_requester");
+  }
+
+  /** Different keys that must have approved. Default: `1`. */
+  get minimum(): number {
+    return this.getNumberAttribute("minimum");
+  }
+
+  /** Least role of the approvers in the scope of the run. One of `editor`, `admin`. */
+  get role(): string {
+    return this.getStringAttribute("role");
+  }
+}
+
 export interface DelegateTimeouts {
   /** Default: `10m`. */
   readonly create?: string;
@@ -54,6 +87,8 @@ export interface DelegateConfig extends TerraformMetaArguments {
   readonly paused?: boolean | IResolvable;
   /** The project within `org`. Changing it replaces the object. */
   readonly project?: string;
+  /** The delegate takes only tasks of pipeline runs that were approved before the task's step began. Tasks of other origin (createTask, retryTask, a pipeline without the approval) wait and say why. */
+  readonly requiresApproval?: DelegateRequiresApproval;
   readonly tags?: string[];
   /** How long to wait, as durations such as `90s` or `10m`. */
   readonly timeouts?: DelegateTimeouts;
@@ -69,6 +104,7 @@ const fields: Fields = {
   org: { name: "org" },
   paused: { name: "paused" },
   project: { name: "project" },
+  requiresApproval: { name: "requires_approval", fields: delegateRequiresApprovalFields },
   tags: { name: "tags" },
   timeouts: { name: "timeouts", fields: delegateTimeoutsFields },
 };
@@ -137,6 +173,11 @@ export class Delegate extends TerraformResource {
   /** The project within `org`. Changing it replaces the object. */
   get project(): string {
     return this.getStringAttribute("project");
+  }
+
+  /** The delegate takes only tasks of pipeline runs that were approved before the task's step began. Tasks of other origin (createTask, retryTask, a pipeline without the approval) wait and say why. */
+  get requiresApproval(): DelegateRequiresApprovalReference {
+    return new DelegateRequiresApprovalReference(this, "requires_approval", false);
   }
 
   get tags(): string[] {

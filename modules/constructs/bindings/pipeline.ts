@@ -154,7 +154,7 @@ export class PipelineStepsTaskReference extends ComplexObject {
 }
 
 export interface PipelineSteps {
-  /** `{}` means something else than leaving it out. */
+  /** Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `exclude_requester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requires_approval`. `{}` means something else than leaving it out. */
   readonly approval?: PipelineStepsApproval;
   /** Left out unless this holds: comparisons with == and !=, joined by && and ||, of texts in quotes and `${…}`. */
   readonly condition?: string;
@@ -178,7 +178,7 @@ const pipelineStepsFields: Fields = {
 
 /** Results below `steps`. */
 export class PipelineStepsReference extends ComplexObject {
-  /** `{}` means something else than leaving it out. */
+  /** Waits for people. An approval that one editor cannot give alone (role admin, `minimum` above 1 or `exclude_requester`) is removed, weakened or bypassed by an admin only. Editors can still make other pipelines and tasks: to bind a task itself, give its delegate `requires_approval`. `{}` means something else than leaving it out. */
   get approval(): PipelineStepsApprovalReference {
     return new PipelineStepsApprovalReference(this, "approval", false);
   }
