@@ -1,11 +1,13 @@
 import { existsSync, mkdtempSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { FileIdentity } from "../../link/identity-file.ts";
 import { SILENT } from "../../link/log.ts";
 import { MIN_FREE_MIB } from "../headroom.ts";
 import { capabilities } from "../kinds/table.ts";
 import { isLocked } from "../lock.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
+import type { Sources } from "../secrets/config.ts";
 import type { Settings } from "../settings.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
@@ -41,6 +43,28 @@ export async function checkCapabilities(env: NodeJS.ProcessEnv): Promise<Check[]
   const { able, lacking } = await capabilities(env);
   const can = able.length ? ok("capabilities", able.join(", ")) : fail("capabilities", "it can run no kind of task");
   return [can, ...lacking.map(({ kind, why }) => warn("capabilities", `${kind}: ${why}`))];
+}
+
+export interface SecretsOptions {
+  settings: Settings;
+  env: NodeJS.ProcessEnv;
+  scopes: Sources["scopes"];
+}
+
+/** Which sources of secrets are open to tasks of scopes below the delegate's own. */
+export async function checkSecrets({ settings, env, scopes }: SecretsOptions): Promise<Check> {
+  const loaded = await new FileIdentity(join(settings.workDir, "identity.json")).load();
+  const enrolment = loaded.kind === "done" ? loaded.value?.enrolment : undefined;
+  if (enrolment?.project) return ok("secrets", "only tasks of its own project run here, and they may have every secret");
+  const where = enrolment ? `the ${enrolment.org ? "organization" : "account"} that the delegate belongs to` : "the delegate's own scope";
+  const closed = ["env", "file", "kubernetes"].filter((name) => !scopes.has(name));
+  const folder = env.OUTPOST_SECRETS_DIR || "/etc/outpost/secrets";
+  const listed = [...scopes.keys()].join(", ");
+  const text = listed ? `scopes are given for ${listed}` : "no source has scopes";
+  const rest = `${closed.length ? `${closed.join(", ")} and every other source` : "every other source"} serve only tasks of ${where}`;
+  return closed.includes("file") && existsSync(folder) && enrolment
+    ? warn("secrets", `${text}; ${rest}: give \`scopes\` in the configuration file if tasks of scopes below need them`)
+    : ok("secrets", `${text}; ${rest}`);
 }
 
 /** The sandbox in a folder of its own: one that runs is not touched. */
