@@ -3,6 +3,7 @@ import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { FileIdentity } from "../../link/identity-file.ts";
 import { SILENT } from "../../link/log.ts";
+import { supervised } from "../bounded.ts";
 import { MIN_FREE_MIB } from "../headroom.ts";
 import { capabilities } from "../kinds/table.ts";
 import { isLocked } from "../lock.ts";
@@ -91,7 +92,10 @@ export async function checkSandbox(settings: Settings, env: NodeJS.ProcessEnv): 
       return [mode === "required" ? fail("sandbox", text) : warn("sandbox", text)];
     }
     const open = findings.filter(({ on }) => !on);
-    return [ok("sandbox", level), ...open.map(({ name, why }) => warn("sandbox", `${name}: ${why}`))];
+    const perl = supervised
+      ? []
+      : [warn("sandbox", "there is no Perl here, so a task may leave a process behind that hides: install perl")];
+    return [ok("sandbox", level), ...perl, ...open.map(({ name, why }) => warn("sandbox", `${name}: ${why}`))];
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
