@@ -58,7 +58,7 @@ afterAll(async () => {
 // A daemon with every trick waits until the artefact is being packed, and puts a link to the delegate's folder in a folder's place.
 const SWAP = `
 mkdir -p big/zz
-head -c 3000000 /dev/urandom > big/zz/a
+head -c 300000 /dev/urandom > big/zz/a
 echo mine > big/zz/identity.json
 cat > daemon <<'END'
 #!/bin/sh
