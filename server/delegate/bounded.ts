@@ -1,6 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { setPriority } from "node:os";
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { done, type Outcome, stop } from "../base/outcome.ts";
 import { keeperOf } from "./keeper.ts";
 import { Lines } from "./lines.ts";
@@ -58,6 +59,9 @@ const NICE = 10;
 // Programs that hold the output open after the task's tree is gone are not of the task.
 const PIPES_MS = 1_000;
 const WAKE_MS = 1_000;
+const LOOK_MS = 25;
+const QUIET_LOOKS = 20;
+const MOST_LOOKS = 200;
 const SILENT_MS = 2_000;
 const SUPERVISOR = findSupervisor();
 
@@ -120,7 +124,13 @@ export async function runBounded(command: Command, options: BoundedOptions): Pro
   const outcome = await ended;
   clearInterval(waking);
   await ending;
-  const left = await endTree(mark, { termMs: 0 });
+  let left = await endTree(mark, { termMs: 0 });
+  // Without its supervisor a process that forks and ends all the time may be missed by one look, and by its keeper for a moment.
+  for (let quiet = 0, looks = 0; lost && quiet < QUIET_LOOKS && looks < MOST_LOOKS; looks++) {
+    await sleep(LOOK_MS);
+    left = signalTree(mark(), "SIGKILL");
+    quiet = left ? 0 : quiet + 1;
+  }
   options.signal.removeEventListener("abort", end);
   control?.close();
   const late = setTimeout(() => [child.stdout, child.stderr].forEach((s) => void s?.destroy()), PIPES_MS);

@@ -26,9 +26,11 @@ my ($status, $over, $rounds) = (0, 0, 0);
 while (1) {
   my $pid;
   while (($pid = waitpid -1, 1) > 0) { ($status, $over) = ($?, 1) if $pid == $main }
-  last if $over && ($pid == -1 && $! == 10 || $rounds++ > 2000);
-  if (open my $list, "<", "/proc/$self/task/$self/children") { kill 9, grep { $_ != $main || $over } split / /, (<$list> // "") }
-  select undef, undef, undef, $over ? 0.002 : 0.2;
+  last if $over && ($pid == -1 && $! == 10 || $rounds++ > 8000);
+  my @strays;
+  if (open my $list, "<", "/proc/$self/task/$self/children") { @strays = grep { $_ != $main || $over } split / /, (<$list> // "") }
+  kill 9, @strays;
+  select undef, undef, undef, $over || @strays ? 0.0005 : 0.1;
 }
 exit($status & 127 ? 128 + ($status & 127) : $status >> 8);`;
 
