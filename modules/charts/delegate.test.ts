@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { parse } from "yaml";
 import { helmTemplate, type Manifest } from "../generate/manifests.ts";
 import { all, bindings, boundTo, chart, delegate, env, helm, type Json, names, pod } from "./testing.ts";
 
@@ -75,6 +76,21 @@ test.each<[string, object, (m: Manifest[]) => unknown, unknown]>([
       pod(all(m, "Deployment")[0]).volumes.flatMap((v: Json) => v.secret?.secretName ?? []),
     ],
     ["secrets-0", "secrets-1", ["db", "x"]],
+  ],
+  [
+    "Secrets for tasks of scopes below",
+    {
+      secretsFrom: ["own", { name: "db", scopes: ["payments"] }, { name: "x", folder: "other", scopes: ["*"] }],
+      config: { capacity: 2, sources: { env: { scopes: [] } } },
+    },
+    (m) => [parse(all(m, "ConfigMap")[0].data["delegate.yaml"]), env(all(m, "Deployment")[0]).OUTPOST_CONFIG_FILE],
+    [
+      {
+        capacity: 2,
+        sources: { env: { scopes: [] }, file: { paths: { db: { scopes: ["payments"] }, other: { scopes: ["*"] } } } },
+      },
+      "/etc/outpost/config/delegate.yaml",
+    ],
   ],
   [
     "authority, of the chart or of yours",

@@ -40,7 +40,10 @@ export interface OutpostDelegateProps extends WorkerInstallProps {
   readonly initScript?: string;
   /** The delegate's settings file, YAML: sources of secrets, bounds of tasks. */
   readonly config?: string;
-  /** Names of Secrets of the namespace that tasks may refer to as `${secret:file/NAME/KEY}`. */
+  /**
+   * Names of Secrets of the namespace that tasks may refer to as `${secret:file/NAME/KEY}`. Tasks of the delegate's own scope may; with
+   * `sources.file.paths` in `config` those of scopes below may too.
+   */
   readonly secretsFrom?: string[];
   /** Secret of the namespace with the proxy's `username` and `password`. */
   readonly proxySecret?: string;

@@ -127,12 +127,17 @@ The enrolment token is ephemeral and reaches the chart write-only, so it is in n
       "",
       "Shell script that runs before each replica starts; what it puts into `$TOOLS/bin` is on the PATH of tasks.",
     );
-    const config = text("config", "{}", "The delegate's settings file, YAML: sources of secrets, bounds of tasks. Not for secrets.");
+    const config = text(
+      "config",
+      "{}",
+      "The delegate's settings file, YAML: sources of secrets and their scopes, bounds of tasks. Not for secrets.",
+    );
     const proxySecret = text("proxy_secret", "", "Secret of the namespace with the proxy's `username` and `password`.");
     const secretsFrom = stack.variable("secrets_from", {
       type: "list(string)",
       default: [],
-      description: "Names of Secrets of the namespace that tasks may refer to, as `file/NAME/KEY`.",
+      description:
+        "Names of Secrets of the namespace that tasks may refer to, as `file/NAME/KEY`. Only tasks of the delegate's own scope may; `config` opens them to scopes below: `sources: { file: { paths: { NAME: { scopes: [ORG] } } } }`.",
     });
     const permissions = stack.variable("permissions", {
       type: "string",

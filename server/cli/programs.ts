@@ -35,7 +35,10 @@ const controller: Run = async (env, signal) => {
 };
 const repoServer: Run = async (env, signal) => (await import("../agent/repo/main.ts")).runRepoServer(env, signal);
 const pluginServer: Run = async (env, signal) => (await import("../agent/plugin/main.ts")).runPluginServer(env, signal);
-const delegate: Run = async (env, signal) => (await import("../delegate/main.ts")).runDelegate(env, signal);
+const delegate: Run = async (env, signal) => {
+  const kept = await (await import("../delegate/keeper.ts")).startKept(env, signal);
+  return kept ?? (await import("../delegate/main.ts")).runDelegate(env, signal);
+};
 
 /** Parts of the engine that a person can ask by themselves. */
 export const OFFLINE = {

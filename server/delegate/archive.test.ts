@@ -1,9 +1,11 @@
 import { createWriteStream, existsSync, mkdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type Header, pack } from "tar-stream";
-import { packFolder, unpack } from "./archive.ts";
+import { packInto, unpack } from "./archive.ts";
+import { Folder } from "./task-files.ts";
 import { temporaryFolder } from "./testing/temporary.ts";
 
 const dir = temporaryFolder();
@@ -109,7 +111,11 @@ test("a folder is packed the same each time, and comes back", async () => {
     writeFileSync(join(from, name), text);
   symlinkSync("a", join(from, "l"));
   const [one, two] = [join(dir, "one.tgz"), join(dir, "two.tgz")];
-  for (const file of [one, two]) expect(await packFolder(from, file, never)).toEqual({ kind: "done", value: undefined });
+  for (const file of [one, two]) {
+    const [to, content] = [await open(file, "wx"), await Folder.own(from)];
+    expect(await packInto(to, [{ name: "", content }], { workspace: from, signal: never })).toEqual({ kind: "done", value: undefined });
+    await Promise.all([to.close(), content.close()]);
+  }
   expect(readFileSync(one).equals(readFileSync(two))).toBe(true);
   const to = folder();
   expect((await unpack(one, to, never)).kind).toBe("done");

@@ -1,11 +1,12 @@
-import { createReadStream, createWriteStream } from "node:fs";
-import { lstat, mkdir, open, opendir, readlink, realpath, rm, symlink } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, realpath, rm, symlink } from "node:fs/promises";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { extract, type Header, pack } from "tar-stream";
 import { done, type Outcome, stop } from "../base/outcome.ts";
+import { type Folder, type TaskFile, taskFile, writerOf } from "./task-files.ts";
 
 /** What an archive may unpack to: far more than any source, far less than a disk. */
 const BOUNDS = { entries: 100_000, bytes: 4 * 1024 * 1024 * 1024 };
@@ -117,33 +118,74 @@ async function checkLink(root: string, at: string, name: string): Promise<void> 
   }
 }
 
-/** Packs a folder as .tar.gz (or as .tar), in order of names and without owners and times, so that the same files give the same bytes. */
-export async function packFolder(folder: string, file: string, signal: AbortSignal, gzip = true): Promise<Outcome<void>> {
+/** What goes into an archive: a name, and a text, an open file, or an open folder with everything below it that `kept` does not leave out. */
+export interface Packed {
+  name: string;
+  content: string | TaskFile | Folder;
+  kept?: (name: string) => boolean;
+}
+
+export interface PackOptions {
+  /** The workspace that the files are of: hard links to files outside of it are refused. */
+  workspace: string;
+  gzip?: boolean;
+  signal: AbortSignal;
+}
+
+/** Packs what a task left into an open file, in order of names and without owners and times, so that the same files give the same bytes. */
+export async function packInto(
+  file: FileHandle,
+  parts: readonly Packed[],
+  { workspace, gzip = true, signal }: PackOptions,
+): Promise<Outcome<void>> {
   const tar = pack();
-  const writing = pipeline(tar, gzip ? createGzip() : new PassThrough(), createWriteStream(file, { mode: 0o600 }), { signal });
+  const writing = pipeline(tar, gzip ? createGzip() : new PassThrough(), writerOf(file), { signal });
+  const adding = async () => {
+    for (const { name, content, kept = () => true } of parts) {
+      if (typeof content === "string") await addText(tar, name, content);
+      else if ("names" in content) await addAll({ tar, workspace, kept, signal }, content, name);
+      else await addFile(tar, content, name);
+    }
+    tar.finalize();
+  };
   try {
-    await Promise.all([writing, addAll(tar, folder).then(() => tar.finalize())]);
+    await Promise.all([writing, adding()]);
     return done(undefined);
   } catch (error) {
     tar.destroy();
     await writing.catch(() => undefined);
-    return stop(signal.aborted ? "Ended" : "NotPacked", `the folder could not be packed: ${(error as Error).message}`);
+    const { message, reason } = error as Error & { reason?: string };
+    return stop(signal.aborted ? "Ended" : (reason ?? "NotPacked"), `the folder could not be packed: ${message}`);
   }
 }
 
-async function addAll(tar: ReturnType<typeof pack>, root: string, below = ""): Promise<void> {
-  const names: string[] = [];
-  for await (const entry of await opendir(join(root, below))) names.push(entry.name);
-  for (const name of names.sort()) {
+interface Packing {
+  tar: ReturnType<typeof pack>;
+  workspace: string;
+  kept: (name: string) => boolean;
+  signal: AbortSignal;
+}
+
+const EPOCH = new Date(0);
+
+async function addAll(packing: Packing, folder: Folder, below: string): Promise<void> {
+  const { tar, kept } = packing;
+  for (const name of await folder.names()) {
+    if (!kept(name)) continue;
+    packing.signal.throwIfAborted();
     const inner = below ? `${below}/${name}` : name;
-    const path = join(root, inner);
-    const stat = await lstat(path);
-    const header: NewEntry = { name: inner, mode: stat.mode & 0o777, mtime: new Date(0) };
+    const stat = await folder.find(name);
+    if (!stat) continue;
+    const header: NewEntry = { name: inner, mode: stat.mode & 0o777, mtime: EPOCH };
     if (stat.isDirectory()) {
       await add(tar, { ...header, type: "directory" });
-      await addAll(tar, root, inner);
-    } else if (stat.isSymbolicLink()) await add(tar, { ...header, type: "symlink", linkname: await readlink(path) });
-    else if (stat.isFile()) await addFile(tar, { ...header, size: stat.size }, path);
+      const next = await folder.folder(name);
+      await addAll(packing, next, inner).finally(() => next.close());
+    } else if (stat.isSymbolicLink()) await add(tar, { ...header, type: "symlink", linkname: await folder.link(name) });
+    else if (stat.isFile()) {
+      const file = await taskFile(await folder.file(name), packing.workspace, inner);
+      await addFile(tar, file, inner).finally(() => file.close());
+    }
   }
 }
 
@@ -152,12 +194,19 @@ const add = (tar: ReturnType<typeof pack>, header: NewEntry) =>
     tar.entry(header, (error) => (error ? reject(error) : resolve()));
   });
 
-async function addFile(tar: ReturnType<typeof pack>, header: NewEntry, path: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
+const addText = (tar: ReturnType<typeof pack>, name: string, text: string) =>
+  new Promise<void>((resolve, reject) => {
+    tar.entry({ name, mode: 0o600, mtime: EPOCH }, text, (error) => (error ? reject(error) : resolve()));
+  });
+
+/** A file that shrinks meanwhile ends the packing; of one that grows, what was there when it was opened is packed. */
+function addFile(tar: ReturnType<typeof pack>, file: TaskFile, name: string): Promise<void> {
+  const header: NewEntry = { name, mode: file.mode, mtime: EPOCH, size: file.size };
+  return new Promise((resolve, reject) => {
     const entry = tar.entry(header, (error) => (error ? reject(error) : resolve()));
-    const bytes = createReadStream(path, { end: Math.max(0, header.size! - 1) });
+    if (file.size === 0) return void entry.end(undefined);
+    const bytes = file.stream();
     bytes.on("error", reject);
-    if (header.size === 0) entry.end(undefined);
-    else bytes.pipe(entry as unknown as NodeJS.WritableStream);
+    bytes.pipe(entry as unknown as NodeJS.WritableStream);
   });
 }

@@ -1,15 +1,12 @@
-import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { realpath, rm, stat } from "node:fs/promises";
-import { join, sep } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Schemas } from "../../openapi/client.ts";
 import { again, done, type Outcome, stop } from "../base/outcome.ts";
 import type { WorkerTask } from "../link/exchange.ts";
 import type { Session } from "../link/session.ts";
-import { packFolder } from "./archive.ts";
+import { type Packed, type PackOptions, packInto } from "./archive.ts";
 import { patiently } from "./patience.ts";
+import { createTaskFile, findTaskPath, scratchFile, type TaskFile, taskFile } from "./task-files.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What the service keeps of one file. */
@@ -24,39 +21,54 @@ export interface ArtifactOptions {
   signal: AbortSignal;
 }
 
+/** What a task left, to be kept: a path below a folder of its workspace, or parts that make an archive. */
+export type Kept = { folder: string; path: string } | { parts: readonly Packed[]; gzip?: boolean };
+
 /** Keeps a file, or a folder as .tar.gz, with the service as the task's artefact. */
-export async function keepArtifact(name: string, path: string, options: ArtifactOptions): Promise<Outcome<Schemas["TaskArtifact"]>> {
-  const { workspace, signal } = options;
-  const file = await realpath(path).catch(() => undefined);
-  if (file === undefined) return stop("PathNotFound", `there is no ${path} to keep as ${name}`);
-  if (!file.startsWith(workspace.dir + sep)) return stop("PathRefused", `${path} is not kept as ${name}: it leads out of the task's files`);
-  const found = await stat(file);
-  if (!found.isFile() && !found.isDirectory()) return stop("PathRefused", `${path} is neither a file nor a folder`);
-  const packed = found.isDirectory() ? join(workspace.dir, `keep-${name}`) : undefined;
-  if (packed) {
-    const done = await packFolder(file, packed, signal);
-    if (done.kind !== "done") return done;
-  }
+export async function keepArtifact(name: string, kept: Kept, options: ArtifactOptions): Promise<Outcome<Schemas["TaskArtifact"]>> {
+  const taken = await takeKept(kept, options.workspace.dir, options.signal);
+  if (taken.kind !== "done") return taken;
   try {
-    return await send(name, packed ?? file, options);
+    return await send(name, taken.value, options);
   } finally {
-    if (packed) await rm(packed, { force: true });
+    await taken.value.close();
   }
 }
 
-async function send(name: string, file: string, { session, task, signal }: ArtifactOptions): Promise<Outcome<Schemas["TaskArtifact"]>> {
-  const { size } = await stat(file);
+/** The file to be kept, open: that of the task itself, or an archive of its folder that has no name anywhere. */
+export async function takeKept(kept: Kept, workspace: string, signal: AbortSignal): Promise<Outcome<TaskFile>> {
+  if ("parts" in kept) return packed(kept.parts, { workspace, signal, gzip: kept.gzip ?? true });
+  const found = await findTaskPath(workspace, kept.folder, kept.path);
+  if (found.kind !== "done") return found;
+  if (found.value.file) return done(found.value.file);
+  const { folder } = found.value;
+  return packed([{ name: "", content: folder }], { workspace, signal }).finally(() => folder.close());
+}
+
+async function packed(parts: readonly Packed[], options: PackOptions): Promise<Outcome<TaskFile>> {
+  const to = await scratchFile(options.workspace);
+  const made = await packInto(to, parts, options);
+  if (made.kind === "done") return done(await taskFile(to, options.workspace, "the archive"));
+  await to.close();
+  return made;
+}
+
+async function send(name: string, file: TaskFile, { session, task, signal }: ArtifactOptions): Promise<Outcome<Schemas["TaskArtifact"]>> {
+  const { size } = file;
   if (size > MAX_ARTIFACT)
     return stop("ArtifactTooLarge", `${name} has ${Math.ceil(size / 2 ** 20)} MiB; an artefact has at most ${MAX_ARTIFACT / 2 ** 20}`);
-  const sha256 = await digestOf(file, "sha256");
+  const sha256 = await file.digest("sha256");
   const route = `/v1/worker/tasks/${encodeURIComponent(task.task)}/artifacts/${encodeURIComponent(name)}`;
-  const bytes = { size, open: () => createReadStream(file) };
-  const ask = { query: { fence: String(task.fence), sha256 }, file: bytes, deadlineMs: DEADLINE_MS, signal };
+  const ask = { query: { fence: String(task.fence), sha256 }, file: { size, open: file.stream }, deadlineMs: DEADLINE_MS, signal };
   return patiently(() => session.send<Schemas["TaskArtifact"]>("PUT", route, ask), signal);
 }
 
 /** Puts an artefact of any task of this scope into a file. */
-export function getArtifact(ref: Schemas["ArtifactRef"], to: string, { session, task, signal }: ArtifactOptions): Promise<Outcome<void>> {
+export function getArtifact(
+  ref: Schemas["ArtifactRef"],
+  to: string,
+  { session, task, workspace, signal }: ArtifactOptions,
+): Promise<Outcome<void>> {
   const { org, project } = task.scope ?? {};
   const query = { ...(org ? { org } : {}), ...(project ? { project } : {}) };
   const route = `/v1/tasks/${encodeURIComponent(ref.task)}/artifacts/${encodeURIComponent(ref.name)}`;
@@ -72,7 +84,7 @@ export function getArtifact(ref: Schemas["ArtifactRef"], to: string, { session, 
           },
         });
         try {
-          await pipeline(body, count, createWriteStream(to, { mode: 0o600 }));
+          await pipeline(body, count, (await createTaskFile(workspace.dir, to)).createWriteStream());
           return done(undefined);
         } catch (error) {
           return again("ArtifactNotRead", `the artefact ${ref.name} of ${ref.task} could not be read: ${(error as Error).message}`);
@@ -80,11 +92,4 @@ export function getArtifact(ref: Schemas["ArtifactRef"], to: string, { session, 
       }),
     signal,
   );
-}
-
-/** The digest of a file, as hex. */
-export async function digestOf(file: string, algorithm: "md5" | "sha1" | "sha256" | "sha512"): Promise<string> {
-  const hash = createHash(algorithm);
-  await pipeline(createReadStream(file), hash);
-  return hash.digest("hex");
 }

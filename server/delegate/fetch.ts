@@ -1,5 +1,5 @@
-import { createWriteStream, readFileSync } from "node:fs";
-import { type Readable, Transform } from "node:stream";
+import { readFileSync } from "node:fs";
+import { type Readable, Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { rootCertificates } from "node:tls";
 import { EnvHttpProxyAgent, request } from "undici";
@@ -18,8 +18,8 @@ export interface FetchAsk {
   /** A longer answer is refused; with `cut` only its beginning is read. */
   maxBytes?: number;
   cut?: boolean;
-  /** A file for the body of a 2xx; the answer's own is empty then. */
-  to?: string;
+  /** Opens a file for the body of a 2xx; the answer's own is empty then. */
+  to?: () => Promise<Writable>;
   /** `manual` (default) gives the redirect itself; `sameHost` follows it while scheme, host and port stay. */
   redirect?: "manual" | "sameHost";
 }
@@ -140,7 +140,7 @@ async function once(url: URL, ask: FetchAsk, dispatcher: EnvHttpProxyAgent, opti
 
 type Head = Omit<FetchAnswer, "body">;
 
-async function save(body: Readable, to: string, maxBytes: number, url: URL, head: Head): Promise<Outcome<FetchAnswer>> {
+async function save(body: Readable, to: () => Promise<Writable>, maxBytes: number, url: URL, head: Head): Promise<Outcome<FetchAnswer>> {
   let size = 0;
   const count = new Transform({
     transform(chunk: Buffer, _encoding, next) {
@@ -149,7 +149,7 @@ async function save(body: Readable, to: string, maxBytes: number, url: URL, head
     },
   });
   try {
-    await pipeline(body, count, createWriteStream(to, { mode: 0o600 }));
+    await pipeline(body, count, await to());
     return done({ ...head, body: Buffer.alloc(0) });
   } catch (error) {
     if (size > maxBytes) return stop("AnswerTooLarge", `${url.origin} answered with more than ${maxBytes} bytes`);

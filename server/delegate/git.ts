@@ -1,10 +1,10 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import type { Schemas } from "../../openapi/client.ts";
 import { isMetadata, safeAddresses } from "../base/address.ts";
 import { done, type Failure, type Outcome, stop } from "../base/outcome.ts";
 import type { Context } from "./kinds/kind.ts";
+import { makeTaskFolder, putTaskFile } from "./task-files.ts";
 
 /**
  * Configuration of every git: nobody's own, no hooks, no prompts, no other protocols; what a repository contains is written to files and
@@ -58,11 +58,12 @@ export async function makeGit(context: Context, cwd: string, access?: GitAccess)
   }
   const folder = join(context.workspace.dir, `git-${++made}`);
   if (access?.username !== undefined || access?.password !== undefined) {
-    const login = await loginFor(folder, access);
+    const login = await loginFor(context.workspace.dir, folder, access);
     if (login.kind !== "done") return login;
     config.push(login.value);
   }
-  if (access?.sshKey !== undefined || access?.knownHosts !== undefined) env.GIT_SSH_COMMAND = await sshFor(folder, access);
+  if (access?.sshKey !== undefined || access?.knownHosts !== undefined)
+    env.GIT_SSH_COMMAND = await sshFor(context.workspace.dir, folder, access);
   env.GIT_CONFIG_COUNT = String(config.length);
   config.forEach(([key, value], i) => {
     env[`GIT_CONFIG_KEY_${i}`] = key;
@@ -104,31 +105,32 @@ async function pinFor(url: string): Promise<Outcome<[string, string][]>> {
 let made = 0;
 
 /** git asks a helper for the address's host only; its answer is in a file, so that it is in no list of processes. */
-async function loginFor(folder: string, { url, username = "", password = "" }: GitAccess): Promise<Outcome<[string, string]>> {
+async function loginFor(
+  workspace: string,
+  folder: string,
+  { url, username = "", password = "" }: GitAccess,
+): Promise<Outcome<[string, string]>> {
   if (!/^https?:/.test(url)) return stop("ParamsInvalid", "`username` and `password` are for http(s) addresses; with SSH give `sshKey`");
   if (/[\r\n\0]/.test(username + password))
     return stop("ParamsInvalid", "the user name or password holds a line break, which git cannot send; take it out of the secret");
-  await mkdir(folder, { mode: 0o700 });
-  await writeFile(join(folder, "login"), `username=${username || "git"}\npassword=${password}\n`, { mode: 0o600 });
   const helper = join(folder, "helper");
-  await writeFile(helper, `#!/bin/sh\n[ "$1" = get ] && exec cat -- ${quoted(join(folder, "login"))}\nexit 0\n`);
-  await chmod(helper, 0o700);
+  await putTaskFile(workspace, join(folder, "login"), `username=${username || "git"}\npassword=${password}\n`);
+  await putTaskFile(workspace, helper, `#!/bin/sh\n[ "$1" = get ] && exec cat -- ${quoted(join(folder, "login"))}\nexit 0\n`, 0o700);
   return done([`credential.${new URL(url).origin}.helper`, `!${quoted(helper)}`]);
 }
 
-async function sshFor(folder: string, { sshKey, knownHosts }: GitAccess): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+async function sshFor(workspace: string, folder: string, { sshKey, knownHosts }: GitAccess): Promise<string> {
   const file = (name: string) => `"${join(folder, name).replaceAll("%", "%%")}"`;
   const config = ["BatchMode yes", "ConnectTimeout 10", "StrictHostKeyChecking yes", "UpdateHostKeys no"];
   if (sshKey !== undefined) {
-    await writeFile(join(folder, "key"), sshKey.endsWith("\n") ? sshKey : `${sshKey}\n`, { mode: 0o600 });
+    await putTaskFile(workspace, join(folder, "key"), sshKey.endsWith("\n") ? sshKey : `${sshKey}\n`);
     config.push(`IdentityFile ${file("key")}`, "IdentitiesOnly yes", "IdentityAgent none", "PasswordAuthentication no");
   }
   if (knownHosts !== undefined) {
-    await writeFile(join(folder, "known_hosts"), `${knownHosts}\n`, { mode: 0o600 });
+    await putTaskFile(workspace, join(folder, "known_hosts"), `${knownHosts}\n`);
     config.push(`UserKnownHostsFile ${file("known_hosts")}`, "GlobalKnownHostsFile none");
   }
-  await writeFile(join(folder, "ssh_config"), `${config.join("\n")}\n`, { mode: 0o600 });
+  await putTaskFile(workspace, join(folder, "ssh_config"), `${config.join("\n")}\n`);
   return `ssh -F ${quoted(join(folder, "ssh_config"))}`;
 }
 
@@ -170,7 +172,7 @@ export interface Cloned {
 /** Fetches a repository into a new folder and checks a revision out: a branch, a tag or a commit. */
 export async function cloneGit(params: Schemas["TaskParamsGitClone"], cwd: string, context: Context): Promise<Outcome<Cloned>> {
   const { url, revision = "", depth } = params;
-  await mkdir(cwd, { recursive: true });
+  await makeTaskFolder(context.workspace.dir, cwd, 0o755);
   const git = await makeGit(context, cwd, params);
   if (git.kind !== "done") return git;
   const { run, ask, why } = git.value;

@@ -17,6 +17,7 @@ import { lockFolder } from "./lock.ts";
 import { makeMetrics } from "./metrics.ts";
 import { openSandbox } from "./sandbox/sandbox.ts";
 import { readSources } from "./secrets/config.ts";
+import { SecretScopes } from "./secrets/scopes.ts";
 import { Secrets } from "./secrets/secrets.ts";
 import { secretSources } from "./secrets/sources.ts";
 import { readSettings, type Settings, withProxy } from "./settings.ts";
@@ -40,7 +41,8 @@ export async function runDelegate(given: NodeJS.ProcessEnv, signal: AbortSignal)
   const settings = read.value;
   const sources = readSources(config.value.sources);
   if (sources.kind !== "done") return refuse(`${config.value.path}: ${sources.message}`);
-  const secrets = new Secrets(secretSources({ env, sources: sources.value }));
+  const secrets = new Secrets(secretSources({ env, sources: sources.value.sources }));
+  const scopes = new SecretScopes(sources.value.scopes);
   try {
     mkdirSync(settings.workDir, { recursive: true, mode: 0o700 });
   } catch (error) {
@@ -50,7 +52,7 @@ export async function runDelegate(given: NodeJS.ProcessEnv, signal: AbortSignal)
   if (lock.kind !== "done") return refuse(lock.message);
   const log = pino({ level: settings.logLevel, base: { program: "delegate" }, timestamp: pino.stdTimeFunctions.isoTime }, process.stderr);
   try {
-    return await work(env, settings, secrets, log, signal);
+    return await work(env, settings, { secrets, scopes }, log, signal);
   } finally {
     lock.value();
   }
@@ -61,7 +63,18 @@ function refuse(message: string): number {
   return 1;
 }
 
-async function work(env: NodeJS.ProcessEnv, settings: Settings, secrets: Secrets, log: Logger, signal: AbortSignal): Promise<number> {
+interface Credentials {
+  secrets: Secrets;
+  scopes: SecretScopes;
+}
+
+async function work(
+  env: NodeJS.ProcessEnv,
+  settings: Settings,
+  { secrets, scopes }: Credentials,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<number> {
   const caBundle = new CaBundle(env.OUTPOST_CA_FILE || undefined, settings.workDir);
   if (settings.initScript) {
     const initEnv = baseEnv({ env, more: settings.taskEnv, caBundle: caBundle.path() });
@@ -99,6 +112,7 @@ async function work(env: NodeJS.ProcessEnv, settings: Settings, secrets: Secrets
         moreEnv: settings.taskEnv,
         caBundle: () => caBundle.path(),
         secrets,
+        scopes,
         sandbox,
         groups,
         log,
@@ -141,6 +155,8 @@ async function work(env: NodeJS.ProcessEnv, settings: Settings, secrets: Secrets
     lost: (leases, why) => tasks.lost(leases, why),
     heartbeatThread: true,
     opened: (open) => {
+      const { account, org, project } = open.identity.enrolment;
+      scopes.own = { account, ...(org ? { org } : {}), ...(project ? { project } : {}) };
       if (!compared) compare(open, settings, log);
       compared = true;
     },

@@ -1,28 +1,27 @@
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { rename, rm } from "node:fs/promises";
+import { isAbsolute, join } from "node:path";
 import type { Schemas } from "../../openapi/client.ts";
 import { done, type Outcome, stop } from "../base/outcome.ts";
 import { unpack } from "./archive.ts";
 import { cloneGit } from "./git.ts";
-import { inside } from "./inside.ts";
 import type { Context } from "./kinds/kind.ts";
+import { makeTaskFolder, putTaskFile } from "./task-files.ts";
 
 /** Puts what a kind works on into a new folder below the task's work folder; without a source that is the work folder itself. */
 export async function takeSource(source: Schemas["TaskSource"] | undefined, name: string, context: Context): Promise<Outcome<string>> {
   if (!source) return done(context.workspace.work);
   const folder = join(context.workspace.work, name);
-  await mkdir(folder, { recursive: true, mode: 0o755 });
+  const { dir } = context.workspace;
+  await makeTaskFolder(dir, folder, 0o755);
   if (source.git) {
     const cloned = await cloneGit(source.git, folder, context);
     return cloned.kind === "done" ? done(cloned.value.path) : cloned;
   }
   if (source.artifact) return artifact(source.artifact, folder, context);
   for (const [path, text] of Object.entries(source.files ?? {})) {
-    const file = join(folder, path);
-    await mkdir(dirname(file), { recursive: true });
-    const parent = await inside(folder, dirname(path));
-    if (parent.kind !== "done") return parent;
-    await writeFile(file, text, { mode: text.startsWith("#!") ? 0o755 : 0o644 });
+    if (isAbsolute(path) || path.split("/").includes("..") || path.includes("\0"))
+      return stop("PathRefused", `${JSON.stringify(path)} leads out of the task's files`);
+    await putTaskFile(dir, join(folder, path), text, text.startsWith("#!") ? 0o755 : 0o644);
   }
   return done(folder);
 }

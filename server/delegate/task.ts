@@ -13,6 +13,7 @@ import { outOfMemory, watchLimits } from "./limits.ts";
 import { BoundedOutput } from "./output.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import { RedactedOutput } from "./secrets/output.ts";
+import type { SecretScopes } from "./secrets/scopes.ts";
 import type { Secrets } from "./secrets/secrets.ts";
 import type { Bounds } from "./settings.ts";
 import type { Stop } from "./stop.ts";
@@ -29,6 +30,7 @@ export interface TaskOptions {
   moreEnv: readonly string[];
   caBundle(): string | undefined;
   secrets: Secrets;
+  scopes: SecretScopes;
   sandbox: Sandbox;
   /** Where the kernel can bound a task's tree as one. */
   groups?: Groups | undefined;
@@ -107,7 +109,14 @@ async function carryOut(task: WorkerTask, stop: Stop, parts: Parts): Promise<Tas
     };
   const { redactor } = parts;
   if (task.token) redactor.add(task.token);
-  const resolved = await parts.secrets.resolve({ params: task.params, plain: kind.plain, redactor, signal: stop.work });
+  const resolved = await parts.secrets.resolve({
+    params: task.params,
+    plain: kind.plain,
+    // The scope is part of what the service has signed.
+    refuses: (reference) => parts.scopes.refuses(reference, task.scope),
+    redactor,
+    signal: stop.work,
+  });
   if (stop.why) return stopped(stop, task);
   if (resolved.kind !== "done") return { outcome: "failed", reason: resolved.reason, message: resolved.message };
   const params = resolved.value;

@@ -27,7 +27,7 @@ export function makeToolkit(options: ToolkitOptions): Toolkit & { close(): Promi
     signal,
     source: (source, name = "source") => takeSource(source, name, context()),
     download: (ref, to) => getArtifact(ref, to, options),
-    keep: (name, path) => keepArtifact(name, path, options),
+    keep: (name, kept) => keepArtifact(name, kept, options),
     api: (operation, ask = {}) => askApi(operation, ask, { transport: session.transport, task, signal }),
     delegate: { env: options.env, caBundle: options.caBundle },
     fetch: http.fetch,

@@ -5,7 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Mark {
   /** `NAME=value` in the environment that the task's first process got and its children inherit. */
   variable: string;
-  /** Process group of its first process, while that one lives. */
+  /** Its supervisor, while that one lives: everything below it is the task's. */
+  root?: number | undefined;
+  /** The delegate's own parent, once a supervisor was ended from outside: every child of it but the delegate is what that one had. */
+  keeper?: number | undefined;
+  /** Process group of its first process, while that one lives and has no supervisor. */
   group?: number | undefined;
   /** User that runs nothing but this task. */
   uid?: number | undefined;
@@ -19,11 +23,10 @@ interface Stat {
 }
 
 /**
- * All living processes of a task: its group and session, everything below them, its user's, and whoever carries the mark. So a process
- * that became a daemon with a session of its own is found, and so is one that cleared its environment. On a system without /proc: none,
- * there only the group is reached.
+ * All living processes of a task: everything below its supervisor, its user's, those that carry the mark, its group and session, and
+ * everything below these. The supervisor itself is none of them. On a system without /proc: none, there only the group is reached.
  */
-export function findTree({ variable, group, uid }: Mark, proc = "/proc"): number[] {
+export function findTree({ variable, root, keeper, group, uid }: Mark, proc = "/proc"): number[] {
   const all = new Map<number, Stat>();
   for (const name of list(proc)) {
     const stat = /^\d+$/.test(name) ? statOf(proc, name) : undefined;
@@ -31,13 +34,16 @@ export function findTree({ variable, group, uid }: Mark, proc = "/proc"): number
   }
   const found = new Set<number>();
   for (const stat of all.values()) {
-    if (stat.pid === process.pid) continue;
-    const near = group !== undefined && (stat.group === group || stat.session === group);
+    if (stat.pid === process.pid || stat.pid === root) continue;
+    const near =
+      (root !== undefined && stat.parent === root) ||
+      (keeper !== undefined && stat.parent === keeper) ||
+      (group !== undefined && (stat.group === group || stat.session === group));
     if (near || (uid !== undefined && ownerOf(proc, stat.pid) === uid) || carries(proc, stat.pid, variable)) found.add(stat.pid);
   }
   for (let size = -1; size !== found.size; ) {
     size = found.size;
-    for (const { pid, parent } of all.values()) if (found.has(parent)) found.add(pid);
+    for (const { pid, parent } of all.values()) if (found.has(parent) && pid !== root) found.add(pid);
   }
   return [...found];
 }
@@ -45,6 +51,8 @@ export function findTree({ variable, group, uid }: Mark, proc = "/proc"): number
 /** Signals all of them, and says how many there were. */
 export function signalTree(mark: Mark, signal: NodeJS.Signals): number {
   if (mark.group !== undefined) send(-mark.group, signal);
+  // A task of the same user may have stopped its supervisor.
+  if (mark.root !== undefined && signal === "SIGKILL") send(mark.root, "SIGCONT");
   const pids = findTree(mark);
   for (const pid of pids) send(pid, signal);
   return pids.length;
@@ -54,14 +62,28 @@ const TERM_MS = 2_500;
 const KILL_MS = 2_000;
 const LOOK_MS = 25;
 
+export interface Ending {
+  /** How long processes may take to end by themselves; 0: they are killed at once. */
+  termMs?: number;
+  /** Resolves when nothing is left. */
+  ended?: Promise<unknown>;
+  /** Tells a supervisor to kill as well: it sees its orphans sooner than anyone else. */
+  kill?: () => void;
+}
+
 /** Asks all processes to end and kills those that do not; resolves when none is left, or with how many the kernel would not give up. */
-export async function endTree(mark: () => Mark, termMs = TERM_MS): Promise<number> {
+export async function endTree(mark: () => Mark, { termMs = TERM_MS, ended, kill }: Ending = {}): Promise<number> {
   const started = performance.now();
+  let over = false;
+  void ended?.then(() => {
+    over = true;
+  });
   let left = termMs > 0 ? signalTree(mark(), "SIGTERM") : 1;
-  while (left && performance.now() - started < termMs) {
+  while (left && !over && performance.now() - started < termMs) {
     await sleep(LOOK_MS);
     left = findTree(mark()).length;
   }
+  kill?.();
   // Again and again: a process may fork while it is being looked for.
   while (left && performance.now() - started < termMs + KILL_MS) {
     left = signalTree(mark(), "SIGKILL");
@@ -99,7 +121,7 @@ function statOf(proc: string, name: string): Stat | undefined {
   const text = read(`${proc}/${name}/stat`);
   // The program's name stands in brackets and may hold anything, brackets too.
   const [state, parent, group, session] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  // A zombie has ended; it only waits for somebody to ask how.
+  // A zombie has ended; its parent has not asked yet how.
   if (!text || state === "Z" || state === "X") return undefined;
   return { pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session) };
 }

@@ -84,7 +84,7 @@ export class Workspaces {
 }
 
 /** What still runs in a workspace ends now. */
-export const endWorkspace = (workspace: Workspace) => endTree(() => ({ variable: workspace.mark, uid: workspace.uid }), 0);
+export const endWorkspace = (workspace: Workspace) => endTree(() => ({ variable: workspace.mark, uid: workspace.uid }), { termMs: 0 });
 
 /** Bytes that a folder takes on its disk. Links are not followed. */
 export async function sizeOf(dir: string, enough = Number.POSITIVE_INFINITY): Promise<number> {

@@ -25,7 +25,7 @@ variable "cluster_role" {
 }
 
 variable "config" {
-  description = "The delegate's settings file, YAML: sources of secrets, bounds of tasks. Not for secrets."
+  description = "The delegate's settings file, YAML: sources of secrets and their scopes, bounds of tasks. Not for secrets."
   type        = string
   default     = "{}"
 }
@@ -142,7 +142,7 @@ variable "replicas" {
 }
 
 variable "secrets_from" {
-  description = "Names of Secrets of the namespace that tasks may refer to, as `file/NAME/KEY`."
+  description = "Names of Secrets of the namespace that tasks may refer to, as `file/NAME/KEY`. Only tasks of the delegate's own scope may; `config` opens them to scopes below: `sources: { file: { paths: { NAME: { scopes: [ORG] } } } }`."
   type        = list(string)
   default     = []
 }

@@ -12,6 +12,7 @@ export const LAYERS = [
   "workdir",
   "capabilities",
   "sandbox",
+  "secrets",
 ] as const;
 export type Layer = (typeof LAYERS)[number];
 

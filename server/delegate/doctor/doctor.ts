@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
 import { readConfig } from "../config.ts";
-import { readSources } from "../secrets/config.ts";
+import { readSources, type Sources } from "../secrets/config.ts";
 import { readSettings, type Settings, withProxy } from "../settings.ts";
 import { type Check, fail, LAYERS, ok, skipped } from "./check.ts";
-import { checkCapabilities, checkSandbox, checkWorkDir } from "./place.ts";
+import { checkCapabilities, checkSandbox, checkSecrets, checkWorkDir } from "./place.ts";
 import { show } from "./print.ts";
 import { checkService } from "./service.ts";
 import { checkWire } from "./wire.ts";
@@ -30,13 +30,14 @@ export async function examine(given: NodeJS.ProcessEnv, now: () => number = Date
   const read = settingsOf(given);
   if (typeof read === "string") checks.push(fail("settings", read));
   else {
-    const { env, settings, path } = read;
+    const { env, settings, path, scopes } = read;
     checks.push(ok("settings", `${settings.endpoint}${path ? `, with ${path}` : ""}`));
     checks.push(...(await checkWire({ endpoint: settings.endpoint, env })));
     if (checks.every(({ state }) => state !== "fail")) {
       const identityFile = join(settings.workDir, "identity.json");
       checks.push(...(await checkService({ endpoint: settings.endpoint, env, identityFile, version: packageJson.version, now })));
     }
+    checks.push(await checkSecrets({ settings, env, scopes }));
     const folder = await checkWorkDir(settings);
     checks.push(folder, ...(await checkCapabilities(env)));
     if (folder.state !== "fail") checks.push(...(await checkSandbox(settings, env)));
@@ -47,12 +48,21 @@ export async function examine(given: NodeJS.ProcessEnv, now: () => number = Date
   return checks.sort((a, b) => LAYERS.indexOf(a.layer) - LAYERS.indexOf(b.layer));
 }
 
-function settingsOf(given: NodeJS.ProcessEnv): string | { env: NodeJS.ProcessEnv; settings: Settings; path: string | undefined } {
+interface Read {
+  env: NodeJS.ProcessEnv;
+  settings: Settings;
+  path: string | undefined;
+  scopes: Sources["scopes"];
+}
+
+function settingsOf(given: NodeJS.ProcessEnv): string | Read {
   const config = readConfig(given);
   if (config.kind !== "done") return config.message;
   const env = withProxy(config.value.env);
   const settings = readSettings(env);
   if (settings.kind !== "done") return settings.message;
   const sources = readSources(config.value.sources);
-  return sources.kind === "done" ? { env, settings: settings.value, path: config.value.path } : `${config.value.path}: ${sources.message}`;
+  return sources.kind === "done"
+    ? { env, settings: settings.value, path: config.value.path, scopes: sources.value.scopes }
+    : `${config.value.path}: ${sources.message}`;
 }

@@ -1,11 +1,14 @@
 import { existsSync, mkdtempSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { FileIdentity } from "../../link/identity-file.ts";
 import { SILENT } from "../../link/log.ts";
+import { supervised } from "../bounded.ts";
 import { MIN_FREE_MIB } from "../headroom.ts";
 import { capabilities } from "../kinds/table.ts";
 import { isLocked } from "../lock.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
+import type { Sources } from "../secrets/config.ts";
 import type { Settings } from "../settings.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
@@ -43,6 +46,28 @@ export async function checkCapabilities(env: NodeJS.ProcessEnv): Promise<Check[]
   return [can, ...lacking.map(({ kind, why }) => warn("capabilities", `${kind}: ${why}`))];
 }
 
+export interface SecretsOptions {
+  settings: Settings;
+  env: NodeJS.ProcessEnv;
+  scopes: Sources["scopes"];
+}
+
+/** Which sources of secrets are open to tasks of scopes below the delegate's own. */
+export async function checkSecrets({ settings, env, scopes }: SecretsOptions): Promise<Check> {
+  const loaded = await new FileIdentity(join(settings.workDir, "identity.json")).load();
+  const enrolment = loaded.kind === "done" ? loaded.value?.enrolment : undefined;
+  if (enrolment?.project) return ok("secrets", "only tasks of its own project run here, and they may have every secret");
+  const where = enrolment ? `the ${enrolment.org ? "organization" : "account"} that the delegate belongs to` : "the delegate's own scope";
+  const closed = ["env", "file", "kubernetes"].filter((name) => !scopes.has(name));
+  const folder = env.OUTPOST_SECRETS_DIR || "/etc/outpost/secrets";
+  const listed = [...scopes.keys()].join(", ");
+  const text = listed ? `scopes are given for ${listed}` : "no source has scopes";
+  const rest = `${closed.length ? `${closed.join(", ")} and every other source` : "every other source"} serve only tasks of ${where}`;
+  return closed.includes("file") && existsSync(folder) && enrolment
+    ? warn("secrets", `${text}; ${rest}: give \`scopes\` in the configuration file if tasks of scopes below need them`)
+    : ok("secrets", `${text}; ${rest}`);
+}
+
 /** The sandbox in a folder of its own: one that runs is not touched. */
 export async function checkSandbox(settings: Settings, env: NodeJS.ProcessEnv): Promise<Check[]> {
   let dir: string;
@@ -67,7 +92,10 @@ export async function checkSandbox(settings: Settings, env: NodeJS.ProcessEnv): 
       return [mode === "required" ? fail("sandbox", text) : warn("sandbox", text)];
     }
     const open = findings.filter(({ on }) => !on);
-    return [ok("sandbox", level), ...open.map(({ name, why }) => warn("sandbox", `${name}: ${why}`))];
+    const perl = supervised
+      ? []
+      : [warn("sandbox", "there is no Perl here, so a task may leave a process behind that hides: install perl")];
+    return [ok("sandbox", level), ...perl, ...open.map(({ name, why }) => warn("sandbox", `${name}: ${why}`))];
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

@@ -1,7 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { run } from "../../base/run.ts";
+import { makeTaskFolder, putTaskFile } from "../task-files.ts";
 import type { Context } from "./kind.ts";
 import { programLacks } from "./program.ts";
 import type { RegistryLogin } from "./registry-logins.ts";
@@ -52,7 +52,7 @@ export async function prepareBuilder(
   const at = join(dir, "buildah");
   const config = join(home, ".config", "containers");
   const lookaside = join(at, "signatures");
-  for (const folder of [at, join(config, "registries.d")]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const folder of [at, join(config, "registries.d")]) await makeTaskFolder(dir, folder);
   const [graph, runs] = [join(at, "root"), join(at, "run")];
   const files: [string, string][] = [
     // Whether an image is to be trusted is for whoever names it: by digest, where it matters.
@@ -66,12 +66,11 @@ export async function prepareBuilder(
     ],
     [join(at, "auth.json"), authFile(logins)],
   ];
-  for (const [file, text] of files) await writeFile(file, text, { mode: 0o600 });
+  for (const [file, text] of files) await putTaskFile(dir, file, text);
   for (const { registry, caCertificate } of logins) {
     if (caCertificate === undefined) continue;
     const certs = join(config, "certs.d", registry.split("/")[0]!);
-    await mkdir(certs, { recursive: true, mode: 0o700 });
-    await writeFile(join(certs, "ca.crt"), caCertificate);
+    await putTaskFile(dir, join(certs, "ca.crt"), caCertificate);
   }
   const env = {
     ...context.env,

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
 import { isMetadata } from "../../base/address.ts";
@@ -8,6 +7,7 @@ import type { Secret } from "../../base/secret.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { type KubeConfig, loadConfig, parseKubeconfig, type RunPlugin } from "../../kube/config.ts";
 import { proxyOf, proxySettings } from "../../link/proxy.ts";
+import { putTaskFile } from "../task-files.ts";
 import type { Context } from "./kind.ts";
 
 type Access = Schemas["KubernetesAccess"];
@@ -49,7 +49,7 @@ export async function kubeconfigFor(access: Access | undefined, context: Context
   if (read.kind !== "done") return read;
   const { config, text, path } = read.value;
   const file = path ?? join(context.workspace.dir, "kubeconfig");
-  if (text !== undefined) await writeFile(file, text, { mode: 0o600 });
+  if (text !== undefined) await putTaskFile(context.workspace.dir, file, text);
   return done({ file, namespace: config.namespace, ...(access?.context ? { context: access.context } : {}) });
 }
 

@@ -1,8 +1,8 @@
-import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateTaskParamsHelmPackage } from "../../../openapi/contract/validators.js";
+import { findTaskPath, makeTaskFolder } from "../task-files.ts";
 import { takeChart } from "./helm/chart.ts";
 import { failedAs, lacksHelm, openHelm } from "./helm/helm.ts";
 import { failed, type Kind } from "./kind.ts";
@@ -17,16 +17,18 @@ export const helmPackage: Kind<Schemas["TaskParamsHelmPackage"]> = {
     const chart = await takeChart({ source, path, dependencyUpdate, plainHttp: false }, helm, context);
     if (chart.kind !== "done") return failed(chart.reason, chart.message);
     const to = join(context.workspace.dir, "package");
-    await mkdir(to, { recursive: true });
+    await makeTaskFolder(context.workspace.dir, to);
     const given = [...(version ? [`--version=${version}`] : []), ...(appVersion ? [`--app-version=${appVersion}`] : [])];
     const ran = await helm.run("package", `--destination=${to}`, ...given, ...chart.value.flags, "--", chart.value.name);
     if (ran.failure) return failedAs(ran.failure);
-    const file = (await readdir(to)).find((name) => name.endsWith(".tgz"));
+    const made = await findTaskPath(context.workspace.dir, to, ".");
+    const file = made.kind === "done" ? (await made.value.folder?.names())?.find((name) => name.endsWith(".tgz")) : undefined;
+    if (made.kind === "done") await made.value.folder?.close();
     if (!file) return failed("HelmFailed", "helm made no package");
     const about = await helm.ask("show", "chart", "--", join(to, file));
-    const { name, version: made } = parse(about ?? "", { maxAliasCount: 10 }) ?? {};
-    const kept = await context.keep(file, join(to, file));
+    const { name, version: packaged } = parse(about ?? "", { maxAliasCount: 10 }) ?? {};
+    const kept = await context.keep(file, { folder: to, path: file });
     if (kept.kind !== "done") return failed(kept.reason, kept.message);
-    return { outcome: "succeeded", outputs: { name, version: made, artifact: file, sha256: kept.value.sha256 } };
+    return { outcome: "succeeded", outputs: { name, version: packaged, artifact: file, sha256: kept.value.sha256 } };
   },
 };

@@ -1,9 +1,8 @@
-import { createReadStream } from "node:fs";
-import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateTaskParamsHelmPush } from "../../../openapi/contract/validators.js";
-import { digestOf } from "../artifact-client.ts";
+import { openTaskFile, type TaskFile } from "../task-files.ts";
 import { ociFlags } from "./helm/chart.ts";
 import { failedAs, lacksHelm, openHelm } from "./helm/helm.ts";
 import { HttpRepository } from "./http-repository.ts";
@@ -23,23 +22,30 @@ export const helmPush: Kind<Params> = {
     if ((params.username === undefined) !== (params.password === undefined))
       return failed("ParamsInvalid", "/params: a login has both `username` and `password`");
     const folder = join(context.workspace.work, "package");
-    await mkdir(folder, { recursive: true });
     const file = join(folder, artifact.name);
     const got = await context.download(artifact, file);
     if (got.kind !== "done") return failed(got.reason, got.message);
     if (params.to.startsWith("oci:")) return toRegistry(params, file, context);
-    const { size } = await stat(file);
-    const sha256 = await digestOf(file, "sha256");
-    const body = { size, open: () => createReadStream(file) };
-    const base = params.to.replace(/\/+$/, "");
-    if (params.method === "chartmuseum") return toChartMuseum(params, base, body, sha256, context);
-    const url = `${base}/${encodeURIComponent(artifact.name).replaceAll("%2B", "+")}`;
-    const sent = await new HttpRepository(params, context).put(url, body);
-    return sent.kind === "done"
-      ? { outcome: "succeeded", outputs: { url, digest: `sha256:${sha256}` } }
-      : failed(sent.reason, sent.message);
+    const opened = await openTaskFile(context.workspace.dir, folder, artifact.name);
+    if (opened.kind !== "done") return failed(opened.reason, opened.message);
+    try {
+      return await toHttp(params, opened.value, context);
+    } finally {
+      await opened.value.close();
+    }
   },
 };
+
+async function toHttp(params: Params, file: TaskFile, context: Context): Promise<KindResult> {
+  const { artifact } = params;
+  const sha256 = await file.digest("sha256");
+  const body = { size: file.size, open: file.stream };
+  const base = params.to.replace(/\/+$/, "");
+  if (params.method === "chartmuseum") return toChartMuseum(params, base, body, sha256, context);
+  const url = `${base}/${encodeURIComponent(artifact.name).replaceAll("%2B", "+")}`;
+  const sent = await new HttpRepository(params, context).put(url, body);
+  return sent.kind === "done" ? { outcome: "succeeded", outputs: { url, digest: `sha256:${sha256}` } } : failed(sent.reason, sent.message);
+}
 
 async function toRegistry(params: Params, file: string, context: Context): Promise<KindResult> {
   const helm = await openHelm(context);
@@ -55,7 +61,7 @@ async function toRegistry(params: Params, file: string, context: Context): Promi
 async function toChartMuseum(
   { username, password, caCertificate }: Params,
   base: string,
-  body: { size: number; open(): ReturnType<typeof createReadStream> },
+  body: { size: number; open(): Readable },
   sha256: string,
   context: Context,
 ): Promise<KindResult> {

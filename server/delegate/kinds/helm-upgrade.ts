@@ -1,9 +1,9 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateTaskParamsHelmUpgrade } from "../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { inside } from "../inside.ts";
+import { putTaskFile } from "../task-files.ts";
 import { kubeconfigFor, openCluster } from "./cluster.ts";
 import { type Chart, takeChart } from "./helm/chart.ts";
 import { failedAs, lacksHelm, openHelm } from "./helm/helm.ts";
@@ -83,7 +83,7 @@ async function valueFlags({ values, valueFiles = [], set = {} }: Params, chart: 
   }
   const write = async (name: string, text: string) => {
     const file = join(context.workspace.dir, name);
-    await writeFile(file, text, { mode: 0o600 });
+    await putTaskFile(context.workspace.dir, file, text);
     return file;
   };
   if (values !== undefined) flags.push("--values", await write("values.yaml", values));

@@ -1,16 +1,14 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateTaskParamsImageBuild } from "../../../openapi/contract/validators.js";
 import { type Failure, stop } from "../../base/outcome.ts";
-import { packFolder } from "../archive.ts";
 import { inside } from "../inside.ts";
+import { Folder, makeTaskFolder, readTaskFile } from "../task-files.ts";
 import { type Builder, buildahLacks, prepareBuilder } from "./buildah.ts";
 import { fromLayout } from "./image-copy.ts";
 import { type Context, failed, type Kind } from "./kind.ts";
 import { parseImages, pushAll } from "./push-all.ts";
 import { takeLogins } from "./registry-logins.ts";
-import { readBounded } from "./script.ts";
 
 type Params = Schemas["TaskParamsImageBuild"];
 
@@ -45,26 +43,25 @@ export const imageBuild: Kind<Params> = {
     );
     if (wrong) return failed(wrong.reason, wrong.message);
     // Steps of the build may have put anything there.
-    const imageId = /^(?:sha256:)?[0-9a-f]{64}$/.exec((await readBounded(idFile)).trim())?.[0];
+    const imageId = /^(?:sha256:)?[0-9a-f]{64}$/.exec(((await readTaskFile(context.workspace.dir, idFile, 256)) ?? "").trim())?.[0];
     if (imageId === undefined) return failed("BuildFailed", "buildah has not said which image it built; the log may say why");
     const outputs: Record<string, unknown> = { imageId, tags };
     if (!push && archive === undefined) return { outcome: "succeeded", outputs };
 
     const layout = join(context.workspace.dir, "image");
-    await mkdir(layout, { mode: 0o700 });
+    await makeTaskFolder(context.workspace.dir, layout);
     const saved = await context.run("buildah", [...builder.value.global, "push", "--quiet", "--format", "oci", imageId, `oci:${layout}`], {
       env: builder.value.env,
       users: true,
     });
     if (saved.kind !== "done" || saved.value !== 0)
       return failed("BuildFailed", "the image was built but could not be taken out of its storage; the log says why", outputs);
-    const image = await fromLayout(layout);
+    const image = await fromLayout(context.workspace.dir, layout);
     if (image.kind !== "done") return failed(image.reason, image.message, outputs);
     outputs.digest = image.value.root.digest;
     if (archive !== undefined) {
-      const tar = join(context.workspace.dir, "image.tar");
-      const packed = await packFolder(layout, tar, context.signal, false);
-      const kept = packed.kind === "done" ? await context.keep(archive, tar) : packed;
+      const folder = await Folder.own(layout);
+      const kept = await context.keep(archive, { parts: [{ name: "", content: folder }], gzip: false }).finally(() => folder.close());
       if (kept.kind !== "done") return failed(kept.reason, `/params/archive: ${kept.message}`, outputs);
     }
     if (push) {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { readFile, rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { createTaskFile, openTaskFile, readTaskFile, type TaskFile } from "../task-files.ts";
 import type { ImageName } from "./image-ref.ts";
 import type { Context } from "./kind.ts";
 import { type ManifestBytes, MEDIA, RepositoryClient } from "./registry-client.ts";
@@ -11,8 +12,8 @@ import type { RegistryLogin } from "./registry-logins.ts";
 export interface ImageSource {
   root: ManifestBytes & { digest: string };
   manifest(digest: string): Promise<Outcome<ManifestBytes>>;
-  /** A file with the blob; `own` says that it is to be removed after use. */
-  blob(digest: string): Promise<Outcome<{ file: string; own: boolean }>>;
+  /** The blob's file, open, and where it is to be removed after use. */
+  blob(digest: string): Promise<Outcome<{ file: TaskFile; remove?: string }>>;
 }
 
 interface Descriptor {
@@ -24,6 +25,7 @@ interface Descriptor {
 
 // Nobody has more platforms or layers; a registry must not keep a delegate busy for ever.
 const MAX_PARTS = 500;
+const MAX_MANIFEST = 4 * 1024 * 1024;
 
 export const sha256Of = (bytes: Uint8Array): string => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
@@ -76,12 +78,16 @@ async function pushBlob(source: ImageSource, { digest, size }: Descriptor, to: R
   const blob = await source.blob(digest);
   if (blob.kind !== "done") return blob;
   try {
-    const found = (await stat(blob.value.file)).size;
+    const found = blob.value.file.size;
     if (found !== size) return stop("ImageInvalid", `${digest} has ${found} bytes, its manifest says ${size}`);
+    // A registry of an attacker would take other bytes as well.
+    if (`sha256:${await blob.value.file.digest("sha256")}` !== digest)
+      return stop("DigestMismatch", `${digest} has other bytes than its name says`);
     await context.progress(`pushing ${digest.slice(7, 19)}, ${(size / 2 ** 20).toFixed(1)} MiB`);
-    return await to.putBlob(digest, blob.value.file, size);
+    return await to.putBlob(digest, { size, open: blob.value.file.stream });
   } finally {
-    if (blob.value.own) await rm(blob.value.file, { force: true });
+    await blob.value.file.close();
+    if (blob.value.remove) await rm(blob.value.remove, { force: true });
   }
 }
 
@@ -122,19 +128,21 @@ export async function fromRegistry(image: ImageName, logins: readonly RegistryLo
     root: { ...root.value, digest: sha256Of(root.value.bytes) },
     manifest: get,
     blob: async (digest) => {
-      const file = join(context.workspace.tmp, digest.replace(":", "-"));
-      const saved = await client.saveBlob(digest, file);
-      return saved.kind === "done" ? done({ file, own: true }) : saved;
+      const { dir, tmp } = context.workspace;
+      const name = digest.replace(":", "-");
+      const saved = await client.saveBlob(digest, async () => (await createTaskFile(dir, join(tmp, name))).createWriteStream());
+      if (saved.kind !== "done") return saved;
+      const file = await openTaskFile(dir, tmp, name);
+      return file.kind === "done" ? done({ file: file.value, remove: join(tmp, name) }) : file;
     },
   });
 }
 
-/** The one image of an OCI layout folder; its blobs are compared with their names by whoever receives them. */
-export async function fromLayout(layout: string): Promise<Outcome<ImageSource>> {
-  const place = (digest: string) => join(layout, "blobs", "sha256", digest.slice("sha256:".length));
-  const index = await readFile(join(layout, "index.json"), "utf8")
-    .then(JSON.parse)
-    .catch(() => undefined);
+/** The one image of an OCI layout folder of a workspace. Steps of a build may have left anything there. */
+export async function fromLayout(workspace: string, layout: string): Promise<Outcome<ImageSource>> {
+  const place = (digest: string) => `blobs/sha256/${digest.slice("sha256:".length)}`;
+  const text = await readTaskFile(workspace, join(layout, "index.json"), MAX_MANIFEST);
+  const index = parsed(text);
   const [only, more] = (index?.manifests ?? []) as Descriptor[];
   if (!only || more || !/^sha256:[0-9a-f]{64}$/.test(only.digest))
     return stop(
@@ -143,7 +151,8 @@ export async function fromLayout(layout: string): Promise<Outcome<ImageSource>> 
     );
   const types = new Map<string, string>();
   const read = async (digest: string, mediaType: string): Promise<Outcome<ManifestBytes>> => {
-    const bytes = await readFile(place(digest)).catch(() => undefined);
+    const content = await readTaskFile(workspace, join(layout, place(digest)), MAX_MANIFEST);
+    const bytes = content === undefined ? undefined : Buffer.from(content);
     if (!bytes || sha256Of(bytes) !== digest) return stop("ImageInvalid", `the archive does not hold ${digest} as it should`);
     for (const part of (JSON.parse(bytes.toString("utf8")).manifests ?? []) as Descriptor[]) types.set(part.digest, part.mediaType);
     return done({ bytes, mediaType });
@@ -154,9 +163,18 @@ export async function fromLayout(layout: string): Promise<Outcome<ImageSource>> 
     root: { ...root.value, digest: only.digest },
     manifest: (digest) => read(digest, types.get(digest) ?? ""),
     blob: async (digest) => {
-      const file = place(digest);
-      const there = await stat(file).catch(() => undefined);
-      return there?.isFile() ? done({ file, own: false }) : stop("ImageInvalid", `the archive does not hold ${digest}`);
+      const file = await openTaskFile(workspace, layout, place(digest));
+      return file.kind === "done"
+        ? done({ file: file.value })
+        : stop("ImageInvalid", `the archive does not hold ${digest}: ${file.message}`);
     },
   });
+}
+
+function parsed(text: string | undefined): { manifests?: unknown } | undefined {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

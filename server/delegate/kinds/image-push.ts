@@ -1,9 +1,10 @@
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateTaskParamsImagePush } from "../../../openapi/contract/validators.js";
 import { done, type Outcome } from "../../base/outcome.ts";
 import { unpack } from "../archive.ts";
+import { makeTaskFolder } from "../task-files.ts";
 import { fromLayout, fromRegistry, type ImageSource } from "./image-copy.ts";
 import { parseImage } from "./image-ref.ts";
 import { type Context, failed, type Kind } from "./kind.ts";
@@ -45,10 +46,10 @@ async function fromArtifact(ref: Schemas["ArtifactRef"], context: Context): Prom
   const layout = join(context.workspace.dir, "image");
   const got = await context.download(ref, file);
   if (got.kind !== "done") return got;
-  await mkdir(layout, { mode: 0o700 });
+  await makeTaskFolder(context.workspace.dir, layout);
   const unpacked = await unpack(file, layout, context.signal);
   if (unpacked.kind !== "done") return unpacked;
   await rm(file, { force: true });
-  const source = await fromLayout(layout);
+  const source = await fromLayout(context.workspace.dir, layout);
   return source.kind === "done" ? done(source.value) : { ...source, message: `${ref.name} of ${ref.task}: ${source.message}` };
 }

@@ -1,6 +1,7 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import type { Validate } from "../../../openapi/contract/validators.js";
 import type { Outcome } from "../../base/outcome.ts";
+import type { Kept } from "../artifact-client.ts";
 import type { Stream, WriteLine } from "../bounded.ts";
 import type { Fetch } from "../fetch.ts";
 import type { ApiAsk, OperationId } from "../task-api.ts";
@@ -15,8 +16,8 @@ export interface Toolkit {
   source(source: Schemas["TaskSource"] | undefined, name?: string): Promise<Outcome<string>>;
   /** Puts an artefact of a task of this scope into a file. */
   download(ref: Schemas["ArtifactRef"], to: string): Promise<Outcome<void>>;
-  /** Keeps a file, or a folder as .tar.gz, as an artefact of this task. */
-  keep(name: string, path: string): Promise<Outcome<Schemas["TaskArtifact"]>>;
+  /** Keeps a file, or a folder as .tar.gz, as an artefact of this task. It is read in a way that cannot leave the task's files. */
+  keep(name: string, kept: Kept): Promise<Outcome<Schemas["TaskArtifact"]>>;
   /** Asks the service in the task's scope and with its own token; for operations marked `task` in the table of operations. */
   api<T>(operation: OperationId, ask?: ApiAsk): Promise<Outcome<T>>;
   /** What the delegate itself has: for credentials that parameters leave to it, never for what a task runs. */

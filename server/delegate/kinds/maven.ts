@@ -1,16 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Schemas } from "../../../openapi/client.ts";
 import { done, type Outcome } from "../../base/outcome.ts";
-import { digestOf } from "../artifact-client.ts";
-import type { FetchAsk } from "../fetch.ts";
+import type { TaskFile } from "../task-files.ts";
 import type { HttpRepository } from "./http-repository.ts";
 import { artifactMetadata, buildNumberOf, snapshotMetadata, stampOf } from "./maven-metadata.ts";
 
 export interface MavenUpload {
   /** The repository's address. */
   root: string;
-  file: string;
-  body: NonNullable<FetchAsk["body"]>;
+  file: TaskFile;
   maven: NonNullable<Schemas["TaskParamsArtifactUpload"]["maven"]>;
   now?: Date;
 }
@@ -21,7 +19,7 @@ const MERGES = 3;
 
 /** Uploads a file the way Maven deploys it: the file and its checksums first, then the metadata that names it. Gives the file's address. */
 export async function uploadMaven(
-  { root, file, body, maven, now = new Date() }: MavenUpload,
+  { root, file, maven, now = new Date() }: MavenUpload,
   repository: HttpRepository,
 ): Promise<Outcome<string>> {
   const { groupId, artifactId, version, packaging = "jar", classifier } = maven;
@@ -34,10 +32,10 @@ export async function uploadMaven(
   const named = snapshot ? `${version.slice(0, -"SNAPSHOT".length)}${stampOf(now)}-${number}` : version;
   const address = `${folder}/${artifactId}-${named}${classifier ? `-${classifier}` : ""}.${packaging}`;
 
-  const sent = await repository.put(address, body);
+  const sent = await repository.put(address, { size: file.size, open: file.stream });
   if (sent.kind !== "done") return sent;
   for (const algorithm of CHECKSUMS) {
-    const summed = await repository.put(`${address}.${algorithm}`, await digestOf(file, algorithm), TEXT);
+    const summed = await repository.put(`${address}.${algorithm}`, await file.digest(algorithm), TEXT);
     if (summed.kind !== "done") return summed;
   }
   if (snapshot) {

@@ -1,7 +1,7 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateTaskParamsPowershellRun } from "../../../openapi/contract/validators.js";
+import { putTaskFile } from "../task-files.ts";
 import type { Kind } from "./kind.ts";
 import { programLacks } from "./program.ts";
 import { runScript } from "./script.ts";
@@ -19,7 +19,7 @@ export const powershellRun: Kind<Schemas["TaskParamsPowershellRun"]> = {
 
   async run({ script, env = {}, source, keep }, context) {
     const file = join(context.workspace.dir, "script.ps1");
-    await writeFile(file, script, { mode: 0o600 });
+    await putTaskFile(context.workspace.dir, file, script);
     return runScript("pwsh", powershellArgs(file), { env: { ...QUIET, ...env }, source, keep }, context);
   },
 };

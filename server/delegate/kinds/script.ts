@@ -1,8 +1,6 @@
-import { constants } from "node:fs";
-import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
-import { inside } from "../inside.ts";
+import { putTaskFile, readTaskFile } from "../task-files.ts";
 import { type Context, failed, type KindResult } from "./kind.ts";
 
 const MAX_OUTPUT_FILE = 256 * 1024;
@@ -23,11 +21,11 @@ export async function runScript(
   const folder = await context.source(source);
   if (folder.kind !== "done") return failed(folder.reason, folder.message);
   const output = join(context.workspace.dir, "output");
-  await writeFile(output, "", { mode: 0o600 });
+  await putTaskFile(context.workspace.dir, output, "");
   const all = { ...context.env, ...env, ...context.own, OUTPOST_OUTPUT: output };
   const ran = await context.run(program, args, { cwd: folder.value, env: all });
   if (ran.kind !== "done") return failed(ran.reason, ran.message);
-  const { outputs: named, wrongLines } = readOutputs(await readBounded(output));
+  const { outputs: named, wrongLines } = readOutputs((await readTaskFile(context.workspace.dir, output, MAX_OUTPUT_FILE)) ?? "");
   if (wrongLines)
     await context.progress(`[${wrongLines} lines of $OUTPOST_OUTPUT are not name=value, or too many or too long, and were left out]`);
   const outputs = { ...named, exitCode: ran.value };
@@ -45,8 +43,7 @@ export async function runScript(
 }
 
 async function keepOne(name: string, path: string, folder: string, context: Context): Promise<KindResult | undefined> {
-  const found = await inside(folder, path);
-  const kept = found.kind === "done" ? await context.keep(name, found.value) : found;
+  const kept = await context.keep(name, { folder, path });
   return kept.kind === "done" ? undefined : failed(kept.reason, kept.message);
 }
 
@@ -63,18 +60,4 @@ export function readOutputs(text: string): { outputs: Record<string, string>; wr
     else wrongLines++;
   }
   return { outputs: Object.fromEntries(outputs), wrongLines };
-}
-
-/** A small file that a task wrote. It may have put anything in its place: a link, a pipe that never ends, a gigabyte. */
-export async function readBounded(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => undefined);
-  if (!file) return "";
-  try {
-    if (!(await file.stat()).isFile()) return "";
-    const buffer = Buffer.alloc(MAX_OUTPUT_FILE);
-    const { bytesRead } = await file.read(buffer, 0, MAX_OUTPUT_FILE, 0);
-    return buffer.subarray(0, bytesRead).toString("utf8");
-  } finally {
-    await file.close();
-  }
 }

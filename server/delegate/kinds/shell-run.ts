@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
-import { access, writeFile } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateTaskParamsShellRun } from "../../../openapi/contract/validators.js";
+import { putTaskFile } from "../task-files.ts";
 import type { Kind } from "./kind.ts";
 import { runScript } from "./script.ts";
 
@@ -26,7 +27,7 @@ export const shellRun: Kind<Schemas["TaskParamsShellRun"]> = {
   async run({ script, env = {}, source, keep }, context) {
     const { workspace } = context;
     const file = join(workspace.dir, "script");
-    await writeFile(file, script, { mode: 0o700 });
+    await putTaskFile(workspace.dir, file, script, 0o700);
     const [program, ...args] = interpreter(script);
     return runScript(program, [...args, file], { env, source, keep }, context);
   },

@@ -46,6 +46,8 @@ export async function handOver(dir: string, uid: number): Promise<void> {
 }
 
 async function own(path: string, uid: number): Promise<void> {
-  // What is not the delegate's is the task's already: its own, or of one of its further users.
-  if ((await lstat(path)).uid === process.getuid!()) await lchown(path, uid, uid);
+  const found = await lstat(path);
+  // Files of other users are the task's already: its own, or of one of its further users. A file with a second name may be one of the
+  // delegate's that the task has linked to; the delegate makes none with two names here.
+  if (found.uid === process.getuid!() && (found.isDirectory() || found.nlink === 1)) await lchown(path, uid, uid);
 }

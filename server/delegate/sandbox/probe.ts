@@ -24,9 +24,10 @@ const WHY: Record<string, [kept: string, open: string]> = {
 /** The attack: what it says is open, is. */
 const ATTACK = `cat "$P_IDENTITY" >/dev/null 2>&1 && echo "open identity"
 cat "$P_OTHER" >/dev/null 2>&1 && echo "open tasks"
-if [ "$(readlink /proc/self/ns/pid)" = "$P_PIDS" ]; then
+[ "$(readlink /proc/self/ns/pid)" = "$P_PIDS" ] && kill -0 "$P_PID" 2>/dev/null && echo "open signals"
+read -r own _ < /proc/self/stat
+if [ "$own" != $$ ] || [ "$(readlink /proc/self/ns/pid)" = "$P_PIDS" ]; then
   head -c 1 "/proc/$P_PID/environ" >/dev/null 2>&1 && echo "open environment"
-  kill -0 "$P_PID" 2>/dev/null && echo "open signals"
 fi
 grep -q '^Max processes *[0-9]' /proc/self/limits || [ "$P_BOUND" = 0 ] || echo "open processes"
 grep -q '^NoNewPrivs:.*1' /proc/self/status || echo "broken privileges"

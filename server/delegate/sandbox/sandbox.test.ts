@@ -1,54 +1,11 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { jest } from "@jest/globals";
 import { run } from "../../base/run.ts";
+import { type Hostile, WAYS_HERE as here, hostile, publicFolder, ROOT } from "../testing/jail.ts";
 import { handed } from "./handed.ts";
-import { WAYS } from "./ways.ts";
 
 /** Hostile scripts for real, in every way that this system has: as root, and as a user without a name. */
-jest.setTimeout(60_000);
-const ROOT = process.getuid?.() === 0;
-const USER = 12_345;
-const dir = realpathSync(mkdtempSync(join(tmpdir(), "sandbox-")));
-chmodSync(dir, 0o755);
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-let count = 0;
-
-interface Hostile {
-  level: string;
-  findings: { name: string; on: boolean; why: string }[];
-  code: number | string;
-  lines: string[];
-  left: number;
-  kept: boolean;
-  warned: string[];
-}
-
-async function hostile(way: string, script: string, more: Record<string, string> = {}): Promise<Hostile> {
-  const asRoot = way.startsWith("uid") || way === "auto-root";
-  const base = join(dir, String(++count));
-  mkdirSync(base, { mode: 0o755 });
-  const home = join(base, "home");
-  mkdirSync(home, { mode: 0o700 });
-  writeFileSync(join(home, "key"), "the user's key");
-  if (ROOT && !asRoot) for (const path of [base, home, join(home, "key")]) chownSync(path, USER, USER);
-  const program = new URL("../testing/hostile.ts", import.meta.url).pathname;
-  const node = [process.execPath, "--import", "tsx", program, join(base, "work"), way.startsWith("auto") ? "auto" : way, script];
-  const drop = ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups", "--"];
-  const [file, ...args] = ROOT && !asRoot ? [...drop, ...node] : node;
-  const ran = await run(file!, {
-    args,
-    cwd: process.cwd(),
-    env: { PATH: process.env.PATH!, HOME: home, DELEGATE_TOKEN: "ot1_the_token", OUTPOST_ALLOW_METADATA: "true", ...more },
-    deadlineMs: 50_000,
-    maxBytes: 10_000_000,
-  });
-  if (ran.kind !== "done" || ran.value.code !== 0) throw new Error(ran.kind === "done" ? ran.value.stderr : ran.message);
-  return JSON.parse(ran.value.stdout.toString().trim().split("\n").at(-1)!);
-}
-
-const here = WAYS.filter((way) => ROOT || !way.root).map((way) => way.name);
+jest.setTimeout(150_000);
+const dir = publicFolder();
 
 const ATTACK = `
 echo "I am $(id -u), in $(pwd)"
@@ -81,7 +38,7 @@ setpriv --reuid 5 --regid 5 --clear-groups id -u
 const builder = ROOT && here.includes("uid+pid+mount") ? test : test.skip;
 
 builder("a builder of images is root over users that nobody else has, and over nothing more (skipped without root)", async () => {
-  const got = await hostile("uid+pid+mount", AS_BUILDER + ATTACK, { HOSTILE_USERS: "true" });
+  const got = await hostile(dir, "uid+pid+mount", AS_BUILDER + ATTACK, { HOSTILE_USERS: "true" });
   expect(got.lines[0]).toMatch(/^map 0 60\d{3} 1$/);
   // It is capable within its namespace, that is the point.
   expect(got.lines.filter((line) => /^[A-Z]{4}/.test(line) && line !== "CAPABLE")).toEqual([]);
@@ -90,7 +47,7 @@ builder("a builder of images is root over users that nobody else has, and over n
 });
 
 test.each(here)("%s: neither identity, token, other tasks nor the delegate can be reached, and work goes on", async (way) => {
-  const got = await hostile(way, ATTACK);
+  const got = await hostile(dir, way, ATTACK);
   expect([got.level, got.warned.filter((text) => text.includes("can read what it can"))]).toEqual([way, []]);
   expect(got.lines.filter((line) => /^[A-Z]{4}/.test(line))).toEqual([]);
   expect(got.lines.at(-1)).toBe("mine");
@@ -101,25 +58,25 @@ test.each(here)("%s: neither identity, token, other tasks nor the delegate can b
 test.each(here)(
   "%s: a fork bomb stays within its bound, the delegate starts other processes meanwhile, and nothing of it is left",
   async (way) => {
-    const got = await hostile(way, "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 1; echo still here 2>/dev/null; exit 0");
+    const got = await hostile(dir, way, "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 1; echo still here 2>/dev/null; exit 0");
     expect([got.left, got.kept]).toEqual([0, true]);
     expect(got.findings.find(({ name }) => name === "processes")?.on).toBe(true);
   },
 );
 
-test.each(here.filter((way) => way !== "user+mount"))("%s: the delegate cannot be ended by a task", async (way) => {
-  const got = await hostile(way, "kill -9 $DELEGATE 2>/dev/null && [ -d /proc/$DELEGATE ] || true; echo ended");
+test.each(here)("%s: the delegate cannot be ended by a task", async (way) => {
+  const got = await hostile(dir, way, "kill -9 $DELEGATE 2>/dev/null && [ -d /proc/$DELEGATE ] || true; echo ended");
   expect([got.lines.at(-1), got.findings.find(({ name }) => name === "signals")?.on]).toEqual(["ended", true]);
 });
 
 test.each(["auto-root", "auto-user"].filter((name) => ROOT || name === "auto-user"))("%s: the strongest way is taken", async (who) => {
-  const got = await hostile(who, "true");
+  const got = await hostile(dir, who, "true");
   expect(got.level).toBe(here.find((way) => way.startsWith("uid") === (who === "auto-root")));
 });
 
 test("the keys in the home of the delegate's user are closed to its tasks", async () => {
   for (const way of here.filter((name) => !name.startsWith("uid"))) {
-    const got = await hostile(way, 'cat "$(dirname "$(dirname "$IDENTITY")")/home/key" 2>/dev/null || echo closed');
+    const got = await hostile(dir, way, 'cat "$(dirname "$(dirname "$IDENTITY")")/home/key" 2>/dev/null || echo closed');
     expect([way, got.lines]).toEqual([way, ["closed"]]);
   }
 });

@@ -120,7 +120,12 @@ export const WAYS: readonly Way[] = [
   {
     name: "user+mount",
     ...{ root: false, uids: false, mounts: true },
-    argv: (place, command) => [...own(["--user", "--map-root-user", "--mount"]), ...entered(place, false, remapped(place), command)],
+    // Where /proc is masked, a new one cannot be mounted. The namespace of processes is made all the same: the task sees the numbers of
+    // the machine in /proc, can signal none of them, and all its processes end with the first one.
+    argv: (place, command) => [
+      ...own(["--user", "--map-root-user", "--mount", "--pid"]),
+      ...entered(place, false, remapped(place), command),
+    ],
   },
   {
     name: "landlock",

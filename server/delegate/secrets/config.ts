@@ -1,6 +1,7 @@
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { AwsConfig } from "./aws.ts";
 import type { Credential } from "./credential.ts";
+import { SCOPE_ENTRY, type SourceScopes } from "./scopes.ts";
 import type { VaultAuth, VaultConfig } from "./vault.ts";
 
 /** A source of the delegate's configuration file, under the name that references give. */
@@ -12,23 +13,68 @@ export type SourceConfig =
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const BUILT_IN = ["env", "file"];
 const MOST = 32;
+const MOST_PATHS = 256;
+const MOST_SCOPES = 256;
 
 class Wrong extends Error {}
 
+export interface Sources {
+  sources: Map<string, SourceConfig>;
+  /** For which scopes each is; a source that says nothing is for the delegate's own alone. */
+  scopes: Map<string, SourceScopes>;
+}
+
 /** Reads `sources:`; what is wrong is named by its path in the file. */
-export function readSources(value: unknown, path = "sources"): Outcome<Map<string, SourceConfig>> {
+export function readSources(value: unknown, path = "sources"): Outcome<Sources> {
   try {
     const all = record(value ?? {}, path);
     if (Object.keys(all).length > MOST) throw new Wrong(`${path}: at most ${MOST} sources`);
-    return done(new Map(Object.entries(all).map(([name, source]) => [named(name, path), sourceOf(source, `${path}.${name}`)])));
+    const read: Sources = { sources: new Map(), scopes: new Map() };
+    for (const [name, given] of Object.entries(all)) {
+      const at = `${path}.${name}`;
+      const { scopes, paths, ...rest } = record(given, at);
+      const access = scopesOf({ scopes, paths }, at);
+      if (access) read.scopes.set(name, access);
+      // The delegate has these by itself; here only their scopes are said.
+      const builtIn = BUILT_IN.includes(name) || (name === "kubernetes" && rest.type === undefined);
+      if (builtIn && access && Object.keys(rest).length === 0) continue;
+      read.sources.set(named(name, path), sourceOf(rest, at));
+    }
+    return done(read);
   } catch (error) {
     if (error instanceof Wrong) return stop("SettingInvalid", error.message);
     throw error;
   }
 }
 
+function scopesOf({ scopes, paths }: { scopes?: unknown; paths?: unknown }, path: string): SourceScopes | undefined {
+  if (scopes !== undefined && paths !== undefined)
+    throw new Wrong(`${path}: give \`scopes\` for all of it, or \`paths\` with scopes for each`);
+  if (scopes !== undefined) return { scopes: entries(scopes, `${path}.scopes`) };
+  if (paths === undefined) return undefined;
+  const given = Object.entries(record(paths, `${path}.paths`));
+  if (given.length > MOST_PATHS) throw new Wrong(`${path}.paths: at most ${MOST_PATHS} paths`);
+  const read = given.map(([at, one]) => {
+    const place = `${path}.paths.${at}`;
+    if (at === "" || at.length > 512 || at.startsWith("/") || at.endsWith("/"))
+      throw new Wrong(`${place}: must be a path without / at its ends`);
+    const { scopes: listed } = members(one, place, ["scopes"]);
+    return [at, entries(listed, `${place}.scopes`)] as const;
+  });
+  return { paths: Object.fromEntries(read) };
+}
+
+function entries(value: unknown, path: string): string[] {
+  const right =
+    Array.isArray(value) && value.length <= MOST_SCOPES && value.every((one) => typeof one === "string" && SCOPE_ENTRY.test(one));
+  if (!right)
+    throw new Wrong(`${path}: must be a list of at most ${MOST_SCOPES} scopes: ORG, ORG/PROJECT, or "*" for all that the delegate serves`);
+  return value;
+}
+
 function named(name: string, path: string): string {
-  if (BUILT_IN.includes(name)) throw new Wrong(`${path}.${name}: this name is the delegate's own; take another`);
+  if (BUILT_IN.includes(name))
+    throw new Wrong(`${path}.${name}: this name is the delegate's own: only scopes or paths can be given for it`);
   if (!NAME.test(name)) throw new Wrong(`${path}.${name}: a name has lower-case letters, digits and - only, at most 63`);
   return name;
 }

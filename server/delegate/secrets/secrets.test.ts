@@ -39,7 +39,9 @@ const env = {
 const all = new Secrets(secretSources({ env }));
 const resolve = (params: unknown, secrets = all, more: { plain?: Record<string, string>; signal?: AbortSignal } = {}) => {
   const redactor = new Redactor();
-  return secrets.resolve({ params, redactor, signal: new AbortController().signal, ...more }).then((outcome) => ({ outcome, redactor }));
+  return secrets
+    .resolve({ params, refuses: () => undefined, redactor, signal: new AbortController().signal, ...more })
+    .then((outcome) => ({ outcome, redactor }));
 };
 
 test("references are replaced wherever they stand, and every value is masked from then on", async () => {

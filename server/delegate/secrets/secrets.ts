@@ -13,6 +13,8 @@ export interface Resolve {
   params: unknown;
   /** Pointers below which no reference may stand, and what to do instead. */
   plain?: Readonly<Record<string, string>> | undefined;
+  /** Why this task may not have a secret; undefined when it may. */
+  refuses: (reference: SecretReference) => Failure | undefined;
   /** Hides every value before it is used. */
   redactor: Redactor;
   signal: AbortSignal;
@@ -29,7 +31,7 @@ export class Secrets {
   }
 
   /** The parameters with every reference replaced. A failure names the place and the reference. */
-  async resolve({ params, plain = {}, redactor, signal }: Resolve): Promise<Outcome<unknown>> {
+  async resolve({ params, plain = {}, refuses, redactor, signal }: Resolve): Promise<Outcome<unknown>> {
     const wanted = new Map<string, { reference: SecretReference; pointer: string }>();
     for (const { pointer, text } of findReferences(params)) {
       const parts = parseReferences(text);
@@ -40,6 +42,11 @@ export class Secrets {
         : undefined;
       if (why) return refused(`/params${pointer} takes no reference to a secret: ${why[1]}`);
       for (const reference of references) if (!wanted.has(reference.text)) wanted.set(reference.text, { reference, pointer });
+    }
+    // Before anything is read: what one task may not have must not be asked for in its name.
+    for (const { reference, pointer } of wanted.values()) {
+      const not = refuses(reference);
+      if (not) return { ...not, message: `/params${pointer}: ${reference.text}: ${not.message}` };
     }
     if (wanted.size === 0) return done(replaceReferences(params, () => ""));
     if (wanted.size > REDACT_LIMITS.values) return refused(`/params refer to more than ${REDACT_LIMITS.values} secrets`);

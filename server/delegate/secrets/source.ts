@@ -11,6 +11,7 @@ export const SECRET = {
   notFound: "SecretNotFound",
   sourceUnknown: "SecretSourceUnknown",
   refused: "SecretRefused",
+  scopeRefused: "SecretScopeRefused",
   tooShort: "SecretTooShort",
   unavailable: "SecretSourceUnavailable",
 } as const;

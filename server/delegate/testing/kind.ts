@@ -1,17 +1,18 @@
-import { cpSync, mkdirSync, statSync } from "node:fs";
-import { copyFile, readFile } from "node:fs/promises";
+import { createWriteStream, mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import type { Schemas } from "../../../openapi/client.ts";
 import { done, stop } from "../../base/outcome.ts";
 import { Redactor } from "../../base/redact.ts";
-import { packFolder } from "../archive.ts";
-import { digestOf } from "../artifact-client.ts";
+import { takeKept } from "../artifact-client.ts";
 import { runBounded, type WriteLine } from "../bounded.ts";
 import { collect } from "../collect.ts";
 import { makeFetch } from "../fetch.ts";
 import type { Context, Kind, KindResult } from "../kinds/kind.ts";
 import { takeSource } from "../source.ts";
 import { taskEnv } from "../task-env.ts";
+import { putTaskFile } from "../task-files.ts";
 import { Workspaces } from "../workspace.ts";
 
 export interface KindRun extends KindResult {
@@ -78,15 +79,17 @@ export function kindBench(dir: string, env: NodeJS.ProcessEnv = { PATH: process.
         download: async (ref, to) => {
           const there = await readFile(artifact(ref)).catch(() => undefined);
           if (!there) return stop("not_found", `there is no artefact ${ref.name} of ${ref.task}`);
-          await copyFile(artifact(ref), to);
+          await putTaskFile(workspace.dir, to, there);
           return done(undefined);
         },
-        keep: async (name, path) => {
+        keep: async (name, what) => {
+          const taken = await takeKept(what, workspace.dir, ending.signal);
+          if (taken.kind !== "done") return taken;
           mkdirSync(join(kept, id), { recursive: true });
-          const to = artifact({ task: id, name });
-          if (statSync(path).isDirectory()) await packFolder(path, to, ending.signal);
-          else cpSync(path, to);
-          return done({ name, size: statSync(to).size, sha256: await digestOf(to, "sha256"), createdAt: new Date().toISOString() });
+          await pipeline(taken.value.stream(), createWriteStream(artifact({ task: id, name })));
+          const about = { name, size: taken.value.size, sha256: await taken.value.digest("sha256"), createdAt: new Date().toISOString() };
+          await taken.value.close();
+          return done(about);
         },
         api: async () => stop("NoService", "there is no service here"),
         delegate: { env, caBundle: () => undefined },

@@ -104,7 +104,7 @@ metadata:
 - name: OUTPOST_CA_FILE
   value: /etc/outpost/ca/ca.crt
 {{- end }}
-{{- if .Values.config }}
+{{- if include "delegate.config" . }}
 - name: OUTPOST_CONFIG_FILE
   value: /etc/outpost/config/delegate.yaml
 {{- end }}
@@ -158,3 +158,18 @@ metadata:
 {{ toYaml . }}
 {{- end }}
 {{- end }}
+
+{{/* The settings file: `config`, with the scopes of `secretsFrom` beside it. Empty when there is neither. */}}
+{{- define "delegate.config" -}}
+{{- $paths := dict -}}
+{{- range .Values.secretsFrom -}}
+{{- if and (not (kindIs "string" .)) (hasKey . "scopes") -}}
+{{- $_ := set $paths (default .name .folder) (dict "scopes" .scopes) -}}
+{{- end -}}
+{{- end -}}
+{{- $config := deepCopy .Values.config -}}
+{{- if $paths -}}
+{{- $config = mergeOverwrite (dict "sources" (dict "file" (dict "paths" $paths))) $config -}}
+{{- end -}}
+{{- if $config -}}{{ toYaml $config }}{{- end -}}
+{{- end -}}

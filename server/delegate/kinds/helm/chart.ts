@@ -1,8 +1,9 @@
-import { chmod, readdir, stat, writeFile } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { inside } from "../../inside.ts";
+import { putTaskFile } from "../../task-files.ts";
 import type { Context } from "../kind.ts";
 import type { Helm } from "./helm.ts";
 
@@ -68,8 +69,7 @@ export async function ociFlags(registry: Registry, helm: Helm, context: Context)
   const host = new URL(address.replace(/^oci:/, "https:")).host;
   if (username !== undefined) {
     const auth = Buffer.from(`${username}:${password}`).toString("base64");
-    await writeFile(helm.registries, JSON.stringify({ auths: { [host]: { auth } } }));
-    await chmod(helm.registries, 0o600);
+    await putTaskFile(context.workspace.dir, helm.registries, JSON.stringify({ auths: { [host]: { auth } } }));
   }
   return [
     ...(plainHttp ? ["--plain-http"] : []),
@@ -83,9 +83,8 @@ async function addRepository(chart: HelmChart, helm: Helm, context: Context): Pr
   const ca = caCertificate === undefined ? {} : { caFile: await caFile(caCertificate, context) };
   const entry = { name: REPOSITORY, url: repository, ...login, ...ca };
   // JSON is YAML.
-  await writeFile(helm.repositories, JSON.stringify({ apiVersion: "", generated: "2020-01-01T00:00:00Z", repositories: [entry] }), {
-    mode: 0o600,
-  });
+  const text = JSON.stringify({ apiVersion: "", generated: "2020-01-01T00:00:00Z", repositories: [entry] });
+  await putTaskFile(context.workspace.dir, helm.repositories, text);
   const ran = await helm.run("repo", "update", "--fail-on-repo-update-fail", REPOSITORY);
   if (!ran.failure) return undefined;
   const said = [...ran.stdout, ...ran.stderr];
@@ -100,6 +99,6 @@ async function addRepository(chart: HelmChart, helm: Helm, context: Context): Pr
 
 async function caFile(pem: string, context: Context): Promise<string> {
   const file = join(context.workspace.home, "helm", "ca.crt");
-  await writeFile(file, pem, { mode: 0o600 });
+  await putTaskFile(context.workspace.dir, file, pem);
   return file;
 }

@@ -1,5 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeTaskFolder, putTaskFile } from "../../task-files.ts";
 import { type Context, failed, type KindResult } from "../kind.ts";
 import { programLacks } from "../program.ts";
 
@@ -35,10 +35,11 @@ const KEPT_LINES = 200;
 
 export async function openHelm(context: Context): Promise<Helm> {
   const home = join(context.workspace.home, "helm");
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  const { dir } = context.workspace;
+  await makeTaskFolder(dir, home);
   const at = (name: string) => join(home, name);
   const registries = at("registries.json");
-  await writeFile(registries, "{}", { mode: 0o600 });
+  await putTaskFile(dir, registries, "{}");
   const env: Record<string, string> = {
     ...context.env,
     HELM_CACHE_HOME: at("cache"),

@@ -1,7 +1,7 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { putTaskFile } from "../../task-files.ts";
 import type { Context } from "../kind.ts";
 import { type Counts, changesOf, countOf, violations } from "./policy.ts";
 import { redactPlan } from "./redact.ts";
@@ -54,9 +54,9 @@ export async function judge(
   const shown = await terraform.json<Parameters<typeof changesOf>[0] & { applyable?: boolean }>("show", "-json", file);
   if (shown.kind !== "done") return shown;
   if (keepJson) {
-    const path = join(context.workspace.dir, "plan.json");
-    await writeFile(path, context.masked(JSON.stringify(redactPlan(shown.value), null, 1)), { mode: 0o600 });
-    const kept = await context.keep("plan.json", path);
+    const { dir } = context.workspace;
+    await putTaskFile(dir, join(dir, "plan.json"), context.masked(JSON.stringify(redactPlan(shown.value), null, 1)));
+    const kept = await context.keep("plan.json", { folder: dir, path: "plan.json" });
     if (kept.kind !== "done") return kept;
   }
   const changes = changesOf(shown.value);

@@ -1,7 +1,8 @@
-import { cp, mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { rename } from "node:fs/promises";
+import { join, relative } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
+import { findTaskPath, readTaskFile } from "../../task-files.ts";
 import type { Context } from "../kind.ts";
 
 /** What a plan's artefact says about itself. */
@@ -13,6 +14,7 @@ export interface SavedPlan {
 }
 
 const NAME = "plan.tgz";
+const MAX_ABOUT = 1024 * 1024;
 
 /** Keeps a plan with its configuration, so that exactly it can be applied, by another delegate too. */
 export async function savePlan(
@@ -22,15 +24,26 @@ export async function savePlan(
   about: Omit<SavedPlan, "path">,
   context: Context,
 ): Promise<Failure | undefined> {
-  const packed = join(context.workspace.dir, "saved");
-  await mkdir(packed, { mode: 0o700 });
-  const kept = (path: string) => ![".git", ".terraform"].includes(basename(path));
-  await cp(source, join(packed, "source"), { recursive: true, verbatimSymlinks: true, filter: (path) => path === source || kept(path) });
-  await cp(plan, join(packed, "plan"));
+  const { dir } = context.workspace;
   const text: SavedPlan = { path: relative(source, folder) || ".", ...about };
-  await writeFile(join(packed, "about.json"), JSON.stringify(text));
-  const done = await context.keep(NAME, packed);
-  if (done.kind !== "done") return done;
+  const files = await findTaskPath(dir, source, ".");
+  if (files.kind !== "done") return files;
+  const made = await findTaskPath(dir, dir, relative(dir, plan));
+  const kept = (name: string) => name !== ".git" && name !== ".terraform";
+  try {
+    if (made.kind !== "done") return made;
+    if (!made.value.file || !files.value.folder) return stop("PlanFailed", "terraform has not left a plan");
+    const parts = [
+      { name: "about.json", content: JSON.stringify(text) },
+      { name: "plan", content: made.value.file },
+      { name: "source", content: files.value.folder, kept },
+    ];
+    const done = await context.keep(NAME, { parts });
+    if (done.kind !== "done") return done;
+  } finally {
+    await files.value.folder?.close();
+    if (made.kind === "done") await (made.value.file ?? made.value.folder)?.close();
+  }
   await context.progress(
     `kept as ${NAME}; it may hold sensitive values of variables and of the state, for whoever may read this scope's artefacts`,
   );
@@ -46,7 +59,8 @@ export async function takePlan(
   if (folder.kind !== "done") return folder;
   let about: SavedPlan;
   try {
-    about = JSON.parse(await readFile(join(folder.value, "about.json"), "utf8")) as SavedPlan;
+    const text = await readTaskFile(context.workspace.dir, join(folder.value, "about.json"), MAX_ABOUT);
+    about = JSON.parse(text ?? "") as SavedPlan;
   } catch {
     return stop("PlanInvalid", `/params/plan: ${ref.name} of ${ref.task} is not the plan of a terraform.plan task`);
   }

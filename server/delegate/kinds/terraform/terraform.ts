@@ -1,8 +1,9 @@
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { inside } from "../../inside.ts";
+import { makeTaskFolder, openTaskFile, putTaskFile, readTaskFile } from "../../task-files.ts";
 import type { Context } from "../kind.ts";
 import { programLacks } from "../program.ts";
 import { type Diagnostic, explainTerraform, readErrors, readUi } from "./diagnostics.ts";
@@ -67,8 +68,9 @@ export class Terraform {
 
   /** Where the state is kept after the task; undefined when that would be the task's own folder, which is not. */
   async backend(): Promise<string | undefined> {
-    const text = await readFile(join(this.#data, "terraform.tfstate"), "utf8").catch(() => "{}");
-    const { backend } = JSON.parse(text) as { backend?: { type?: string; config?: { path?: string; workspace_dir?: string } } };
+    const { dir } = this.#context.workspace;
+    const text = await readTaskFile(dir, join(this.#data, "terraform.tfstate"), MAX_JSON);
+    const { backend } = JSON.parse(text || "{}") as { backend?: { type?: string; config?: { path?: string; workspace_dir?: string } } };
     if (!backend?.type) return undefined;
     if (backend.type !== "local") return backend.type;
     const { path = "" } = backend.config ?? {};
@@ -103,7 +105,11 @@ export class Terraform {
 
   /** What a command answers in JSON, however long. */
   async json<T>(...args: string[]): Promise<Outcome<T>> {
-    const file = join(this.#context.workspace.dir, `answer-${args[0]}.json`);
+    const { dir } = this.#context.workspace;
+    const name = `answer-${args[0]}.json`;
+    const file = join(dir, name);
+    // Programs that ran before may have put a link there.
+    await putTaskFile(dir, file, "");
     // The log takes lines, and this is one of megabytes.
     const ran = await this.#context.run("/bin/sh", ["-c", 'exec "$@" >"$0"', file, "terraform", ...args], {
       cwd: this.folder,
@@ -111,9 +117,14 @@ export class Terraform {
     });
     if (ran.kind !== "done") return ran;
     if (ran.value !== 0) return stop("TerraformFailed", `terraform ${args[0]} exited with ${ran.value}; the log says why`);
-    if ((await stat(file)).size > MAX_JSON)
-      return stop("TooLarge", `terraform ${args[0]} answered with more than ${MAX_JSON / 2 ** 20} MiB`);
-    return done(JSON.parse(await readFile(file, "utf8")) as T);
+    const answer = await openTaskFile(dir, dir, name);
+    if (answer.kind !== "done") return answer;
+    try {
+      if (answer.value.size > MAX_JSON) return stop("TooLarge", `terraform ${args[0]} answered with more than ${MAX_JSON / 2 ** 20} MiB`);
+      return done(JSON.parse(await answer.value.text(MAX_JSON)) as T);
+    } finally {
+      await answer.value.close();
+    }
   }
 
   /** A command that speaks to people only. */
@@ -128,10 +139,11 @@ export class Terraform {
   }
 
   async #write(name: string, text: string): Promise<string> {
-    const folder = join(this.#context.workspace.dir, "variables");
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const { dir } = this.#context.workspace;
+    const folder = join(dir, "variables");
+    await makeTaskFolder(dir, folder);
     const file = join(folder, name);
-    await writeFile(file, text, { mode: 0o600 });
+    await putTaskFile(dir, file, text);
     return file;
   }
 }
