@@ -1594,7 +1594,7 @@ export interface components {
              */
             mode?: "cluster" | "namespaced";
             /**
-             * @description Namespace in which the agent runs and keeps its configuration.
+             * @description Namespace in which the agent runs and keeps its configuration. A change shows in the next install manifest: install the agent there, then remove the old installation and leave its applications (`--cascade=orphan`).
              * @default outpost-agent
              */
             namespace?: string;
@@ -4399,6 +4399,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -4411,7 +4415,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4822,6 +4826,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -4874,6 +4880,10 @@ export interface operations {
                 cascade?: "foreground" | "background" | "orphan";
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -4895,7 +4905,7 @@ export interface operations {
                     "application/json": components["schemas"]["Application"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4912,6 +4922,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5431,6 +5443,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5481,6 +5495,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5502,7 +5520,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApplicationSet"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5519,6 +5537,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5655,6 +5675,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5705,6 +5727,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5726,7 +5752,7 @@ export interface operations {
                     "application/json": components["schemas"]["AppProject"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5743,6 +5769,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5851,6 +5879,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5901,6 +5931,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5922,7 +5956,7 @@ export interface operations {
                     "application/json": components["schemas"]["Cluster"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5939,6 +5973,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6123,6 +6159,10 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6135,7 +6175,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6420,6 +6460,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6470,6 +6512,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6491,7 +6537,7 @@ export interface operations {
                     "application/json": components["schemas"]["GnupgKey"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6508,6 +6554,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6717,7 +6765,12 @@ export interface operations {
     };
     deleteOrganization: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
+            };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
                 "If-Match"?: components["parameters"]["ifMatch"];
@@ -6729,7 +6782,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6897,6 +6950,10 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6909,7 +6966,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7263,6 +7320,10 @@ export interface operations {
             query?: {
                 /** @description Organisation the object is in; none means the account itself. */
                 org?: components["parameters"]["org"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7275,7 +7336,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7398,6 +7459,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7448,6 +7511,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7469,7 +7536,7 @@ export interface operations {
                     "application/json": components["schemas"]["Repository"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7486,6 +7553,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7678,6 +7747,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7728,6 +7799,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7749,7 +7824,7 @@ export interface operations {
                     "application/json": components["schemas"]["RepositoryCertificate"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7766,6 +7841,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7874,6 +7951,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7924,6 +8003,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7945,7 +8028,7 @@ export interface operations {
                     "application/json": components["schemas"]["RepositoryCredential"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7962,6 +8045,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -8411,6 +8496,10 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -8423,7 +8512,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -4,7 +4,7 @@ import { nouns } from "./nouns.ts";
 import { observe, type Report, type Standing } from "./observe.ts";
 import { Problem } from "./problem.ts";
 import { contains, keyOf, levelOf, resolveReference, upwards, workerName } from "./scope.ts";
-import { checkImmutable, checkRules, checkSchema, referencesIn, withDefaults } from "./spec.ts";
+import { checkRules, checkSchema, referencesIn, withDefaults } from "./spec.ts";
 import { ENDED, type TaskEvent, type TaskState, transition } from "./tasks.ts";
 
 const account = { account: "a", org: "", project: "" };
@@ -63,8 +63,8 @@ test.each([
 ])("merge patch %j + %j", (target, patch, want) => expect(mergePatch(target, patch)).toEqual(want));
 
 test("what the contract says of the nouns is found in it", () => {
-  expect(nouns.repositories.immutable).toEqual(["agent"]);
-  expect(nouns.clusters.immutable).toEqual(["agent", "server"]);
+  expect(nouns.repositories.moves).toEqual(["agent"]);
+  expect(nouns.clusters.moves).toEqual(["agent"]);
   expect(nouns.applications.references).toEqual([
     { path: ["agent"], to: "agents" },
     { path: ["appProject"], to: "appprojects" },
@@ -127,11 +127,6 @@ test.each<[string, () => void, [string, string] | undefined]>([
     "values of thousands of levels",
     () => checkRules(nouns.applications, { ...app, source: { repoUrl: "x", helm: { values: "[".repeat(20_000) } } }),
     ["invalid_field", "/spec/source/helm/values"],
-  ],
-  [
-    "an immutable field",
-    () => checkImmutable(nouns.clusters, { agent: "a", server: "https://a" }, { agent: "a", server: "https://b" }),
-    ["immutable_field", "/spec/server"],
   ],
   [
     "an unknown field deep inside",

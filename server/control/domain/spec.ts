@@ -1,5 +1,4 @@
 import { parseDocument } from "yaml";
-import { canonical } from "../../base/canonical.ts";
 import { escapePointer } from "../../base/json.ts";
 import { collectionKey } from "../../base/yaml-keys.ts";
 import { setFaults } from "./applicationset.ts";
@@ -122,16 +121,6 @@ function parsed(text: string, pointer: string) {
     return parseDocument(text, { logLevel: "silent", prettyErrors: false });
   } catch {
     throw invalid(pointer, "The YAML is nested too deeply.");
-  }
-}
-
-/** Refuses a change of a field that cannot change. */
-export function checkImmutable(noun: Noun, before: Spec, after: Spec): void {
-  for (const field of noun.immutable) {
-    if (canonical(before[field]) === canonical(after[field])) continue;
-    throw new Problem("immutable_field", `\`${field}\` cannot change. Delete the object and create it again with the new value.`, {
-      pointer: `/spec/${field}`,
-    });
   }
 }
 
