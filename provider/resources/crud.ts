@@ -16,6 +16,7 @@ import { judgeGone } from "../wait/gone.ts";
 import { type Judge, type Verdict, waitFor } from "../wait/wait.ts";
 import { sealCredentials } from "./credentials.ts";
 import { checkKeptCredentials } from "./credentials-kept.ts";
+import { checkForms } from "./forms.ts";
 import type { Noun } from "./noun.ts";
 import { reportWait } from "./report.ts";
 import { importForm, parseImportId, placeOf, printPlace, printStored, resolveReference } from "./scope.ts";
@@ -172,6 +173,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       if (attributes.project && field(config, "project") !== null && field(config, "org") === null)
         diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
       ways.validate?.(config, diagnostics);
+      checkForms(noun.collection, spec, config, diagnostics);
     },
     ...(hasCredentials && { plan: planWithCredentials }),
     create,

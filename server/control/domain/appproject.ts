@@ -1,12 +1,9 @@
-import { parseCron } from "../../base/cron.ts";
-import { parseGoDuration } from "../../base/go-duration.ts";
-import { isTimeZone } from "../../base/zone.ts";
 import type { Schemas } from "./nouns.ts";
 import type { Fault } from "./problem.ts";
 
 type Spec = Schemas["AppProjectSpec"];
 
-/** What is wrong with a project. What it would silently not do is a fault too: it is there to be relied on. */
+/** What is wrong between the fields of a project; `texts.ts` checks its patterns, schedules and policies. What it would silently not do is a fault too: it is there to be relied on. */
 export function projectFaults(spec: Spec): Fault[] {
   return [
     ...(spec.destinations ?? []).flatMap((one, i) => destinationFaults(one, `/spec/destinations/${i}`)),
@@ -27,14 +24,6 @@ function destinationFaults(one: NonNullable<Spec["destinations"]>[number], at: s
 
 function windowFaults(one: NonNullable<Spec["syncWindows"]>[number], at: string): Fault[] {
   const faults: Fault[] = [];
-  const cron = parseCron(one.schedule);
-  if (typeof cron === "string")
-    faults.push({ pointer: `${at}/schedule`, detail: `The schedule cannot be read: ${cron}. It is as \`0 22 * * 1-5\`.` });
-  const length = parseGoDuration(one.duration);
-  if (length === undefined || length <= 0)
-    faults.push({ pointer: `${at}/duration`, detail: "The duration is as `1h30m`, and more than nothing." });
-  if (one.timeZone && !isTimeZone(one.timeZone))
-    faults.push({ pointer: `${at}/timeZone`, detail: "There is no such time zone: it is as `Europe/Berlin`." });
   if (!one.applications?.length && !one.namespaces?.length && !one.clusters?.length)
     faults.push({
       pointer: `${at}/applications`,
@@ -62,12 +51,6 @@ function roleFaults(roles: NonNullable<Spec["roles"]>): Fault[] {
       faults.push({ pointer: `${at}/name`, detail: "A role's name has letters, digits, `-` and `_`." });
     if (names.has(role.name)) faults.push({ pointer: `${at}/name`, detail: "Another role has this name already." });
     names.add(role.name);
-    for (const [p, policy] of (role.policies ?? []).entries())
-      if (!/^p(\s*,[^,]+){5}$/.test(policy.trim()))
-        faults.push({
-          pointer: `${at}/policies/${p}`,
-          detail: "A policy is `p, proj:PROJECT:ROLE, resource, action, PROJECT/object, allow`.",
-        });
     return faults;
   });
 }

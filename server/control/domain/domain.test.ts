@@ -144,8 +144,8 @@ test.each<[string, () => void, [string, string] | undefined]>([
 });
 
 test.each([
-  ["a broken map", "a: 1\nb: {x\nc: 2", /^Not YAML: .* at line 3, column 1$/],
-  ["nothing but faults", "\n]".repeat(20_000), /^Not YAML: .* at line 2, column 1$/],
+  ["a broken map", "a: 1\nb: {x\nc: 2", /^The YAML cannot be read: .* at line 3, column 1\.$/],
+  ["nothing but faults", "\n]".repeat(20_000), /^The YAML cannot be read: .* at line 2, column 1\.$/],
 ])("values that are no YAML are refused with the place of the first fault: %s", (_, values, want) => {
   expect(() => checkRules(nouns.applications, { ...app, source: { repoUrl: "x", helm: { values } } })).toThrow(want);
 });
