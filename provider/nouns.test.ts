@@ -98,7 +98,7 @@ test("projects, certificates, keys and webhooks: create, empty plan, update, dri
     expect(await h.plan()).toEqual([]);
     expect(
       (await h.plan(all('description = "new"').replace("[git.example.com]:2222", "other.example.com"))).map((c) => c.change.actions),
-    ).toEqual([["delete", "create"]]);
+    ).toEqual([["update"]]);
     await h.must("destroy", "-auto-approve");
     expect(service.store.size).toBe(0);
   }));

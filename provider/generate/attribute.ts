@@ -26,7 +26,7 @@ export interface JsonSchema {
   readonly writeOnly?: boolean;
   readonly deprecated?: boolean;
   readonly "x-sensitive"?: boolean;
-  readonly "x-immutable"?: boolean;
+  readonly "x-moves"?: boolean;
   readonly "x-internal"?: boolean;
   readonly "x-reference"?: string;
   /** An empty list says something else than none. */
@@ -79,7 +79,7 @@ function attributeOf(schemas: Schemas, schema: JsonSchema, place: Place): Attrib
     default: preset,
     sensitive: schema["x-sensitive"] === true,
     writeOnly,
-    replace: !place.computed && schema["x-immutable"] === true,
+    moves: !place.computed && schema["x-moves"] === true,
     emptyCounts: !place.computed && schema["x-empty-counts"] === true,
     deprecated: schema.deprecated === true,
     rules: place.computed ? undefined : rulesOf(schemas, schema),
@@ -150,7 +150,8 @@ function describe(schemas: Schemas, schema: JsonSchema): string | undefined {
   if (schema.default !== undefined) parts.push(`Default: \`${JSON.stringify(schema.default)}\`.`);
   if (isFreeForm(schema)) parts.push("JSON text, as `jsonencode({...})` gives.");
   else if (schema.items && isFreeForm(resolve(schemas, schema.items))) parts.push("Each is JSON text, as `jsonencode({...})` gives.");
-  if (schema["x-immutable"]) parts.push("Changing it replaces the object.");
+  if (schema["x-moves"])
+    parts.push("Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays.");
   return parts.filter(Boolean).join(" ") || undefined;
 }
 

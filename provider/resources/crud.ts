@@ -4,7 +4,7 @@ import type { ApplyContext, Change, Resource, ResourceContext } from "../protoco
 import type { Attributes } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { parseDuration } from "../schema/duration.ts";
-import { blank, changed } from "../schema/plan.ts";
+import { blank, changed, isMove } from "../schema/plan.ts";
 import { meaning } from "../schema/same.ts";
 import { defaultOf } from "../schema/type.ts";
 import { equal } from "../value/equal.ts";
@@ -18,6 +18,7 @@ import { sealCredentials } from "./credentials.ts";
 import { checkKeptCredentials } from "./credentials-kept.ts";
 import { checkForms } from "./forms.ts";
 import type { Noun } from "./noun.ts";
+import { isReplaced, noteAdopted, planIdentity, wasAdopted } from "./replace.ts";
 import { reportWait } from "./report.ts";
 import { importForm, parseImportId, placeOf, printPlace, printStored, resolveReference } from "./scope.ts";
 import { fromSpec, toSpec } from "./spec.ts";
@@ -39,6 +40,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
   const { schema } = noun;
   const { attributes } = schema;
   const spec: Attributes = Object.fromEntries(noun.spec.map((name) => [name, attributes[name]!]));
+  const movable = Object.values(attributes).some((a) => a.moves === true);
   const hasCredentials = attributes.credentials?.writeOnly === true;
 
   /** The state of a stored object; what the user wrote (`prior`) is kept where it means the same. */
@@ -96,7 +98,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         : undefined;
       if (sealed === null) return null;
       body = { ...plain, ...sealed };
-      reply = await client.put(place, body, adopt ? {} : { ifNoneMatch: "*" }, limit);
+      reply = await client.put(place, body, adopt ? { move: movable } : { ifNoneMatch: "*" }, limit);
     } while (!reply.ok && reply.problem.code === "credentials_key_mismatch" && ++attempt < attempts);
     // An answer that got lost on the way may have created it: then it is exactly what was sent.
     if (!reply.ok && reply.repeated && reply.problem.code === "already_exists") reply = await ours(client, place, body, limit, reply);
@@ -104,12 +106,13 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       if (reply.problem.code === "already_exists")
         diagnostics.error(
           `${action}: it exists already`,
-          `There is ${noun.name.toLowerCase()} ${printPlace(place)} already. Import it (\`terraform import ${noun.type}.NAME ${printPlace(place)}\`), or take it over with \`adopt = true\`.`,
+          `There is ${noun.name.toLowerCase()} ${printPlace(place)} already. Import it (\`terraform import ${noun.type}.NAME ${printPlace(place)}\`), or take it over with \`adopt = true\`. A replacement with \`create_before_destroy\` needs \`adopt = true\`, or another \`id\`.`,
           [{ attr: "id" }],
         );
       else report(diagnostics, action, reply.problem, attributes);
       return null;
     }
+    if (adopt && reply.status === 200) noteAdopted(client, reply.body.uid);
     return settle(client, reply.body, planned, limit, context, action);
   }
 
@@ -119,7 +122,10 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     const action = `Updating ${printStored(noun, placeOf(noun, planned))}`;
     const client = await context.client();
     const [place, limit, { diagnostics, log }] = [placeOf(noun, planned), limitOf(planned, "update", context.signal), context];
-    const renew = hasCredentials && !equal(string, prior.get("credentials_version") ?? null, planned.get("credentials_version") ?? null);
+    const move = isMove(attributes, planned, prior);
+    // Another agent cannot open what is sealed to the one before.
+    const renew =
+      hasCredentials && (move || !equal(string, prior.get("credentials_version") ?? null, planned.get("credentials_version") ?? null));
     for (let attempt = 1; ; attempt++) {
       const current = await client.get(place, limit);
       if (!current.ok) {
@@ -127,10 +133,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         return prior;
       }
       if (current.body.uid !== prior.get("uid") || current.body.generation !== Number(prior.get("generation"))) {
-        diagnostics.error(
-          `${action}: it has changed since the plan`,
-          "Somebody else has changed it meanwhile. Plan again to see what they did.",
-        );
+        diagnostics.error(`${action}: it has changed since the plan`, "Another change was made after this plan. Plan again to see it.");
         return stateOf(current.body, prior);
       }
       const plain = toSpec(spec, planned);
@@ -138,7 +141,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         ? await sealCredentials({ client, attributes, config, spec: plain, place, limit, log, diagnostics, action })
         : undefined;
       if (sealed === null) return prior;
-      const reply = await client.put(place, { ...plain, ...sealed }, { ifMatch: current.body.version }, limit);
+      const reply = await client.put(place, { ...plain, ...sealed }, { ifMatch: current.body.version, move }, limit);
       if (reply.ok) return settle(client, reply.body, planned, limit, context, action);
       // The version grows with every report of the agent too; only the generation says that a person changed it.
       const again = reply.status === 412 || reply.problem.code === "credentials_key_mismatch";
@@ -153,8 +156,14 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     const action = `Deleting ${printStored(noun, place)}`;
     const client = await context.client();
     const limit = limitOf(state, "delete", context.signal);
-    const query = noun.cascade ? { cascade: stringField(state, "cascade") ?? "foreground" } : {};
-    const reply = await client.delete(place, query as Record<string, string>, limit);
+    if (wasAdopted(client, state)) return;
+    const uid = stringField(state, "uid");
+    const query = {
+      ...(uid ? { uid } : {}),
+      ...(noun.cascade ? { cascade: stringField(state, "cascade") ?? "foreground" } : {}),
+      ...(isReplaced(noun, state, context.private) ? { replace: "true" } : {}),
+    };
+    const reply = await client.delete(place, query, limit);
     if (!reply.ok && reply.status === 404) return;
     if (!reply.ok) {
       report(context.diagnostics, action, reply.problem, attributes);
@@ -175,7 +184,10 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       ways.validate?.(config, diagnostics);
       checkForms(noun.collection, spec, config, diagnostics);
     },
-    ...(hasCredentials && { plan: planWithCredentials }),
+    plan: async (change, context) => {
+      const planned = hasCredentials ? await planWithCredentials(change, context) : change.planned;
+      return planIdentity(noun, { prior: change.prior, planned }, context);
+    },
     create,
     update,
     delete: remove,

@@ -624,7 +624,7 @@ export class AppProjectTimeoutsReference extends ComplexObject {
 export interface AppProjectConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
-  /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
   /** Cluster-scoped kinds that are not, whatever the other list says. */
   readonly clusterResourceBlacklist?: AppProjectClusterResourceBlacklist[] | IResolvable;
@@ -718,7 +718,7 @@ export class AppProject extends TerraformResource {
     return this.getBooleanAttribute("adopt");
   }
 
-  /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

@@ -77,7 +77,7 @@ export class RepositoryCertificateTimeoutsReference extends ComplexObject {
 export interface RepositoryCertificateConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
-  /** Agent that trusts it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that trusts it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
   /** PEM certificates for `https`, or one key a line for `ssh`: `ssh-ed25519 AAAA…`. */
   readonly data: string;
@@ -132,7 +132,7 @@ export class RepositoryCertificate extends TerraformResource {
     return this.getBooleanAttribute("adopt");
   }
 
-  /** Agent that trusts it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that trusts it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }
