@@ -185,7 +185,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       checkForms(noun.collection, spec, config, diagnostics);
     },
     plan: async (change, context) => {
-      const planned = hasCredentials ? await planWithCredentials(change, context) : change.planned;
+      const planned = hasCredentials ? planWithCredentials(change, context) : change.planned;
       return planIdentity(noun, { prior: change.prior, planned }, context);
     },
     create,

@@ -55,18 +55,6 @@ test("a problem is told with its detail, code, place, version and request", asyn
   expect(me.requests[0]!.headers["if-match"]).toBe('"7"');
 });
 
-test.each<[string[], RegExp]>([
-  [["app", "apply", "x", "--agent", "b", "--move"], /^\/v1\/applications\/x\?.*move=true/],
-  [["app", "patch", "x", "--agent", "b", "--move"], /^\/v1\/applications\/x\?.*move=true/],
-  [["app", "apply", "x", "--agent", "b"], /^\/v1\/applications\/x$/],
-  // An organisation is with no agent: there is nothing to move.
-  [["org", "apply", "x", "--move"], /^\/v1\/organizations\/x$/],
-])("%j asks for a move only where it is wanted and possible", async (argv, want) => {
-  const me = person(() => ({ body: { id: "x", spec: {}, status: {} } }));
-  await me.types(...argv);
-  expect(`${me.requests.at(-1)!.url.pathname}${me.requests.at(-1)!.url.search}`).toMatch(want);
-});
-
 test.each<[string[], number, string]>([
   [["app", "frobnicate"], 2, "unknown command"],
   [["app", "get"], 2, "missing required argument"],
