@@ -1611,7 +1611,7 @@ export interface components {
              */
             mode?: "cluster" | "namespaced";
             /**
-             * @description Namespace in which the agent runs and keeps its configuration.
+             * @description Namespace in which the agent runs and keeps its configuration. A change shows in the next install manifest: install the agent there, then remove the old installation and leave its applications (`--cascade=orphan`).
              * @default outpost-agent
              */
             namespace?: string;
@@ -4449,6 +4449,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -4461,7 +4465,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4904,6 +4908,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -4956,6 +4962,10 @@ export interface operations {
                 cascade?: "foreground" | "background" | "orphan";
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -4977,7 +4987,7 @@ export interface operations {
                     "application/json": components["schemas"]["Application"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4994,6 +5004,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5513,6 +5525,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5563,6 +5577,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5584,7 +5602,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApplicationSet"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5601,6 +5619,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5737,6 +5757,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5787,6 +5809,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5808,7 +5834,7 @@ export interface operations {
                     "application/json": components["schemas"]["AppProject"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5825,6 +5851,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5933,6 +5961,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5983,6 +6013,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6004,7 +6038,7 @@ export interface operations {
                     "application/json": components["schemas"]["Cluster"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6021,6 +6055,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6205,6 +6241,10 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6217,7 +6257,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6502,6 +6542,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6552,6 +6594,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6573,7 +6619,7 @@ export interface operations {
                     "application/json": components["schemas"]["GnupgKey"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6590,6 +6636,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6799,7 +6847,12 @@ export interface operations {
     };
     deleteOrganization: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
+            };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
                 "If-Match"?: components["parameters"]["ifMatch"];
@@ -6811,7 +6864,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6979,6 +7032,10 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6991,7 +7048,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7345,6 +7402,10 @@ export interface operations {
             query?: {
                 /** @description Organisation the object is in; none means the account itself. */
                 org?: components["parameters"]["org"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7357,7 +7418,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7480,6 +7541,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7530,6 +7593,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7551,7 +7618,7 @@ export interface operations {
                     "application/json": components["schemas"]["Repository"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7568,6 +7635,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7760,6 +7829,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7810,6 +7881,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7831,7 +7906,7 @@ export interface operations {
                     "application/json": components["schemas"]["RepositoryCertificate"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7848,6 +7923,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7956,6 +8033,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -8006,6 +8085,10 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Forget the object without waiting for the agent; what is in the cluster stays. */
                 force?: boolean;
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -8027,7 +8110,7 @@ export interface operations {
                     "application/json": components["schemas"]["RepositoryCredential"];
                 };
             };
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8044,6 +8127,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
+                move?: boolean;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -8493,6 +8578,10 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -8505,7 +8594,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone. */
+            /** @description Gone, or released for the one that follows. */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -113,6 +113,29 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
       description: "Forget the object without waiting for the agent; what is in the cluster stays.",
       schema: { type: "boolean", default: false },
     });
+  deleteParameters.push(
+    {
+      name: "replace",
+      in: "query",
+      description:
+        "An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that.",
+      schema: { type: "boolean", default: false },
+    },
+    {
+      name: "uid",
+      in: "query",
+      description: "Delete only the object with this `uid`; another one of the same id is `not_found`.",
+      schema: { type: "string", minLength: 1, maxLength: 64 },
+    },
+  );
+  const move = {
+    name: "move",
+    in: "query",
+    description:
+      "Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new.",
+    schema: { type: "boolean", default: false },
+  };
+  const writeParameters = noun.delivered ? [...item, param("ifMatch"), move] : [...item, param("ifMatch")];
   doc.paths[`/v1/${collection}`] = {
     get: {
       ...common(`list${plural}`, `List ${collection}`, "viewer"),
@@ -128,13 +151,13 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
     },
     put: {
       ...common(`put${name}`, `Create or replace one ${name.toLowerCase()}`, noun.write),
-      parameters: [...item, param("ifMatch"), param("ifNoneMatch")],
+      parameters: [...writeParameters, param("ifNoneMatch")],
       requestBody: body(`${name}Put`),
       responses: { 200: answer("Replaced.", name, etag), 201: answer("Created.", name, etag), ...problem },
     },
     patch: {
       ...common(`patch${name}`, `Change fields of one ${name.toLowerCase()}`, noun.write),
-      parameters: [...item, param("ifMatch")],
+      parameters: writeParameters,
       requestBody: body(`${name}Patch`, "application/merge-patch+json"),
       responses: { 200: answer("Changed.", name, etag), ...problem },
     },
@@ -142,8 +165,12 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
       ...common(`delete${name}`, `Delete one ${name.toLowerCase()}`, noun.write),
       parameters: deleteParameters,
       responses: noun.delivered
-        ? { 202: answer("The agent deletes it; the object is gone once it has.", name), 204: { description: "Gone." }, ...problem }
-        : { 204: { description: "Gone." }, ...problem },
+        ? {
+            202: answer("The agent deletes it; the object is gone once it has.", name),
+            204: { description: "Gone, or released for the one that follows." },
+            ...problem,
+          }
+        : { 204: { description: "Gone, or released for the one that follows." }, ...problem },
     },
   };
 }

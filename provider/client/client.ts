@@ -75,13 +75,18 @@ export class Client {
     return this.call<T>("GET", path(place, action), limit);
   }
   /** `ifMatch` is a version; its entity tag is the same in quotes. */
-  put(place: Place, spec: object, condition: { ifMatch?: string; ifNoneMatch?: "*" }, limit: Limit): Promise<Reply<Stored>> {
-    const { ifMatch, ifNoneMatch } = condition;
+  put(
+    place: Place,
+    spec: object,
+    condition: { ifMatch?: string; ifNoneMatch?: "*"; move?: boolean },
+    limit: Limit,
+  ): Promise<Reply<Stored>> {
+    const { ifMatch, ifNoneMatch, move } = condition;
     const headers = {
       ...(ifMatch === undefined ? {} : { "if-match": JSON.stringify(ifMatch) }),
       ...(ifNoneMatch ? { "if-none-match": ifNoneMatch } : {}),
     };
-    return this.call<Stored>("PUT", path(place), limit, { spec }, headers);
+    return this.call<Stored>("PUT", path(place, "", move ? { move: "true" } : {}), limit, { spec }, headers);
   }
   delete(place: Place, query: Record<string, string>, limit: Limit): Promise<Reply<Stored | undefined>> {
     return this.call<Stored | undefined>("DELETE", path(place, "", query), limit);

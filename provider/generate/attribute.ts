@@ -26,7 +26,7 @@ export interface JsonSchema {
   readonly writeOnly?: boolean;
   readonly deprecated?: boolean;
   readonly "x-sensitive"?: boolean;
-  readonly "x-immutable"?: boolean;
+  readonly "x-moves"?: boolean;
   /** A field of a status changes only with this field of the spec. */
   readonly "x-follows"?: string;
   /** The default holds only while this other field is not given. */
@@ -84,7 +84,7 @@ function attributeOf(schemas: Schemas, schema: JsonSchema, place: Place): Attrib
     defaultUnless: preset === undefined ? undefined : schema["x-default-unless"] && snake(schema["x-default-unless"]),
     sensitive: mark(schema["x-sensitive"] === true),
     writeOnly: mark(writeOnly),
-    replace: mark(!place.computed && schema["x-immutable"] === true),
+    moves: mark(!place.computed && schema["x-moves"] === true),
     deprecated: mark(schema.deprecated === true),
     rules: place.computed ? undefined : rulesOf(schemas, schema),
   });
@@ -160,7 +160,8 @@ function describe(schemas: Schemas, schema: JsonSchema): string | undefined {
     );
   if (isFreeForm(schema)) parts.push("JSON text, as `jsonencode({...})` gives.");
   else if (schema.items && isFreeForm(resolve(schemas, schema.items))) parts.push("Each is JSON text, as `jsonencode({...})` gives.");
-  if (schema["x-immutable"]) parts.push("Changing it replaces the object.");
+  if (schema["x-moves"])
+    parts.push("Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays.");
   return parts.filter(Boolean).join(" ") || undefined;
 }
 

@@ -19,6 +19,9 @@ export interface Context<Client> {
   client(): Promise<Client>;
 }
 
+/** In the private data of a delete: it is no half of a replacement. */
+export const DESTROYS = "destroys";
+
 /** Data that a resource keeps beside its state, for itself. */
 export type PrivateState = Map<string, Json>;
 

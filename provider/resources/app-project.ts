@@ -1,10 +1,9 @@
 import { appProject as noun } from "../generated/app-project.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { attr, index, type Path, root } from "../value/path.ts";
-import { isMap, stringField, type Value, type ValueMap } from "../value/value.ts";
+import { isMap, type Value, type ValueMap } from "../value/value.ts";
 import { judgeDelivered } from "../wait/delivered.ts";
 import { given, isBelowAgent } from "./checks.ts";
-import { cronFault } from "./cron.ts";
 import { createResource } from "./crud.ts";
 
 export const appProject = createResource(noun, { validate, judge: judgeDelivered("agent") });
@@ -15,16 +14,6 @@ const each = (value: Value | undefined, path: Path, visit: (one: ValueMap, at: P
 
 function validate(config: ValueMap, diagnostics: Diagnostics): void {
   each(config.get("sync_windows"), attr(root, "sync_windows"), (one, at) => {
-    const schedule = stringField(one, "schedule");
-    const fault = schedule === undefined ? undefined : cronFault(schedule);
-    if (fault) diagnostics.error("Not a schedule", `Five fields of cron are wanted, as \`0 22 * * 1-5\`: ${fault}.`, attr(at, "schedule"));
-    const zone = stringField(one, "time_zone");
-    if (zone && !isZone(zone))
-      diagnostics.error(
-        "Not a time zone",
-        `There is no time zone ${JSON.stringify(zone)}. One is \`Europe/Berlin\`.`,
-        attr(at, "time_zone"),
-      );
     if (!["applications", "namespaces", "clusters"].some((name) => isSome(one.get(name))))
       diagnostics.error("A window for nothing", 'Say what it is for: `applications = ["*"]`, `namespaces` or `clusters`.', at);
   });
@@ -43,12 +32,3 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
 /** Not left out and not empty; what is not known yet may be something. */
 const isSome = (value: Value | undefined): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
-
-function isZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}

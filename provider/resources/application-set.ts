@@ -1,3 +1,4 @@
+import { didYouMean } from "../../openapi/rules/suggest.ts";
 import { applicationSet as noun } from "../generated/application-set.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { type Json, parseJson } from "../value/json.ts";
@@ -41,7 +42,7 @@ function generatorFault(one: JsonObject, depth: number, at = ""): string | undef
   const kinds = names.filter((name) => GENERATORS.includes(name));
   const unknown = names.find((name) => !GENERATORS.includes(name) && name !== "selector");
   const choice = `one of ${GENERATORS.map((name) => `\`${name}\``).join(", ")}, and \`selector\` beside it`;
-  if (unknown !== undefined) return `${at}There is no generator \`${unknown}\`: give ${choice}.`;
+  if (unknown !== undefined) return `${at}There is no generator \`${unknown}\`.${didYouMean(unknown, GENERATORS) || ` Give ${choice}.`}`;
   if (kinds.length !== 1) return `${at}${kinds.length === 0 ? "No generator is named" : `${kinds.length} are named`}: give ${choice}.`;
   const kind = kinds[0]!;
   const settings = one[kind];

@@ -4,7 +4,7 @@ import { type ApplyContext, type Change, NotKnownYet, type Resource, type Resour
 import type { Attributes } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { parseDuration } from "../schema/duration.ts";
-import { blank, changed } from "../schema/plan.ts";
+import { blank, changed, isMove } from "../schema/plan.ts";
 import { meaning } from "../schema/same.ts";
 import { defaultOf } from "../schema/type.ts";
 import { equal } from "../value/equal.ts";
@@ -16,7 +16,9 @@ import { judgeGone } from "../wait/gone.ts";
 import { type Judge, type Verdict, waitFor } from "../wait/wait.ts";
 import { sealCredentials } from "./credentials.ts";
 import { checkKeptCredentials } from "./credentials-kept.ts";
+import { checkForms } from "./forms.ts";
 import type { Noun } from "./noun.ts";
+import { isReplaced, noteAdopted, planIdentity, wasAdopted } from "./replace.ts";
 import { reportWait } from "./report.ts";
 import { importForm, parseImportId, placeOf, printNoun, printPlace, printStored, resolveReference } from "./scope.ts";
 import { fromSpec, toSpec } from "./spec.ts";
@@ -40,6 +42,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
   const { schema } = noun;
   const { attributes } = schema;
   const spec: Attributes = Object.fromEntries(noun.spec.map((name) => [name, attributes[name]!]));
+  const movable = Object.values(attributes).some((a) => a.moves === true);
   const hasCredentials = attributes.credentials?.writeOnly === true;
 
   /** The state of a stored object; what the user wrote (`prior`) is kept where it means the same. */
@@ -98,7 +101,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         : undefined;
       if (sealed === null) return null;
       body = { ...plain, ...sealed };
-      reply = await client.put(place, body, adopt ? {} : { ifNoneMatch: "*" }, limit);
+      reply = await client.put(place, body, adopt ? { move: movable } : { ifNoneMatch: "*" }, limit);
     } while (!reply.ok && reply.problem.code === "credentials_key_mismatch" && ++attempt < attempts);
     // An answer that got lost on the way may have created it: then it is exactly what was sent.
     if (!reply.ok && reply.repeated && reply.problem.code === "already_exists") reply = await ours(client, place, body, limit, reply);
@@ -106,12 +109,13 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       if (reply.problem.code === "already_exists")
         diagnostics.error(
           `${action}: it exists already`,
-          `The ${printNoun(noun)} ${printPlace(place)} exists already. Import it (\`terraform import ${noun.type}.NAME ${printPlace(place)}\`), or take it over with \`adopt = true\`.`,
+          `The ${printNoun(noun)} ${printPlace(place)} exists already. Import it (\`terraform import ${noun.type}.NAME ${printPlace(place)}\`), or take it over with \`adopt = true\`. A replacement with \`create_before_destroy\` needs \`adopt = true\`, or another \`id\`.`,
           [{ attr: "id" }],
         );
       else report(diagnostics, action, reply.problem, attributes);
       return null;
     }
+    if (adopt && reply.status === 200) noteAdopted(client, reply.body.uid);
     return settle(client, reply.body, planned, limit, context, action);
   }
 
@@ -121,7 +125,10 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     const action = `Updating ${printStored(noun, placeOf(noun, planned))}`;
     const client = await context.client();
     const [place, limit, { diagnostics, log }] = [placeOf(noun, planned), limitOf(planned, "update", context.signal), context];
-    const renew = hasCredentials && !equal(string, prior.get("credentials_version") ?? null, planned.get("credentials_version") ?? null);
+    const move = isMove(attributes, planned, prior);
+    // Another agent cannot open what is sealed to the one before.
+    const renew =
+      hasCredentials && (move || !equal(string, prior.get("credentials_version") ?? null, planned.get("credentials_version") ?? null));
     for (let attempt = 1; ; attempt++) {
       const current = await client.get(place, limit);
       if (!current.ok) {
@@ -129,10 +136,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         return prior;
       }
       if (current.body.uid !== prior.get("uid") || current.body.generation !== Number(prior.get("generation"))) {
-        diagnostics.error(
-          `${action}: it has changed since the plan`,
-          "Somebody else has changed it meanwhile. Plan again to see what they did.",
-        );
+        diagnostics.error(`${action}: it has changed since the plan`, "Another change was made after this plan. Plan again to see it.");
         return stateOf(current.body, prior);
       }
       const plain = toSpec(spec, planned);
@@ -140,7 +144,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         ? await sealCredentials({ client, attributes, config, spec: plain, place, limit, log, diagnostics, action })
         : undefined;
       if (sealed === null) return prior;
-      const reply = await client.put(place, { ...plain, ...sealed }, { ifMatch: current.body.version }, limit);
+      const reply = await client.put(place, { ...plain, ...sealed }, { ifMatch: current.body.version, move }, limit);
       if (reply.ok) return settle(client, reply.body, planned, limit, context, action);
       // The version grows with every report of the agent too; only the generation says that a person changed it.
       const again = reply.status === 412 || reply.problem.code === "credentials_key_mismatch";
@@ -155,8 +159,14 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     const action = `Deleting ${printStored(noun, place)}`;
     const client = await context.client();
     const limit = limitOf(state, "delete", context.signal);
-    const query = noun.cascade ? { cascade: stringField(state, "cascade") ?? "foreground" } : {};
-    const reply = await client.delete(place, query as Record<string, string>, limit);
+    if (wasAdopted(client, state)) return;
+    const uid = stringField(state, "uid");
+    const query = {
+      ...(uid ? { uid } : {}),
+      ...(noun.cascade ? { cascade: stringField(state, "cascade") ?? "foreground" } : {}),
+      ...(isReplaced(noun, state, context.private) ? { replace: "true" } : {}),
+    };
+    const reply = await client.delete(place, query, limit);
     if (!reply.ok && reply.status === 404) return;
     if (!reply.ok) {
       report(context.diagnostics, action, reply.problem, attributes);
@@ -175,11 +185,13 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       if (attributes.project && field(config, "project") !== null && field(config, "org") === null)
         diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
       ways.validate?.(config, diagnostics);
+      checkForms(noun.collection, spec, config, diagnostics);
     },
     plan: async (change, context) => {
       // A create asks the service nothing else, and a wrong key would be noticed only after other objects were made.
       if (change.prior === null) await checkKey(context);
-      return hasCredentials ? planWithCredentials(change, context) : change.planned;
+      const planned = hasCredentials ? planWithCredentials(change, context) : change.planned;
+      return planIdentity(noun, { prior: change.prior, planned }, context);
     },
     create,
     update,

@@ -40,6 +40,8 @@ export interface Attribute {
   readonly writeOnly?: boolean;
   /** A change of this attribute replaces the object. */
   readonly replace?: boolean;
+  /** A change of this attribute moves the object to another agent: it gets another uid, and what refers to it stays. */
+  readonly moves?: boolean;
   /** A computed value that an update never changes, so that a plan keeps it. */
   readonly stable?: boolean;
   /** A computed value that changes only when this attribute of the resource changes, so that other updates keep it. */

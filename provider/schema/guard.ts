@@ -3,6 +3,7 @@ import { attr, index, key, type Path, print, root } from "../value/path.ts";
 import { isMap, Unknown, type Value } from "../value/value.ts";
 import type { Attribute, Attributes, Schema } from "./attribute.ts";
 import type { Diagnostics } from "./diagnostics.ts";
+import { isMove } from "./plan.ts";
 import { same } from "./same.ts";
 import { defaultOf, typeOf } from "./type.ts";
 
@@ -61,7 +62,10 @@ export function guardPlan(subject: string, schema: Schema, config: Value, prior:
     report(root, "was planned for absence although the configuration wants it.");
     return;
   }
-  planObject(schema.attributes, config, prior, planned, root, report);
+  // A move gives the object another identity: nothing of the one before is stable then.
+  const moved = isMap(prior) && isMove(schema.attributes, planned, prior);
+  const before = moved ? new Map([...prior].filter(([name]) => !schema.attributes[name]?.stable)) : prior;
+  planObject(schema.attributes, config, before, planned, root, report);
 }
 
 function planObject(attributes: Attributes, config: Value, prior: Value, planned: Value, path: Path, report: Report): void {

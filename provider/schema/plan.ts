@@ -22,6 +22,13 @@ export function changed(schema: Schema, planned: ValueMap, prior: ValueMap): boo
   );
 }
 
+/** Whether the planned values move the object to another agent, where it gets another uid. */
+export function isMove(attributes: Attributes, planned: ValueMap, prior: ValueMap): boolean {
+  return Object.entries(attributes).some(
+    ([name, a]) => a.moves === true && !equal(typeOf(a), planned.get(name) ?? null, prior.get(name) ?? null),
+  );
+}
+
 /** The paths whose change replaces the object. */
 export function requiresReplace(schema: Schema, planned: ValueMap, prior: ValueMap): Path[] {
   const out: Path[] = [];

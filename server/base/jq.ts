@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Jq, parseJq } from "./jq-parse.ts";
+import { type Jq, parseJq } from "../../openapi/rules/jq-parse.ts";
 import { type Fits, patternMatcher } from "./pattern.ts";
 
 /** A place in a document: names of fields and numbers of items from the top. */

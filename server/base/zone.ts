@@ -1,3 +1,5 @@
+export { isTimeZone } from "../../openapi/rules/zone.ts";
+
 /** Milliseconds that a zone's clocks are ahead of UTC; an unknown zone is UTC. */
 export function zoneOffset(timeZone: string, at: number): number {
   if (!timeZone) return 0;
@@ -16,14 +18,5 @@ export function zoneOffset(timeZone: string, at: number): number {
     return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second")) - Math.floor(at / 1_000) * 1_000;
   } catch {
     return 0;
-  }
-}
-
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en-US", { timeZone: name });
-    return true;
-  } catch {
-    return false;
   }
 }

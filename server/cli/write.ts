@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import contract from "../../openapi/contract/openapi.json" with { type: "json" };
 import type { OperationId } from "../../openapi/contract/operations.ts";
 import { mergePatch } from "../base/merge-patch.ts";
 import type { Scope } from "./api.ts";
@@ -15,9 +16,12 @@ interface WriteFlags extends Record<string, unknown> {
   filename?: string[];
   set?: string[];
   ifMatch?: string;
+  move?: boolean;
 }
 type Sent = { noun: Noun; id: string; scope: Scope; spec: Json };
 
+const MOVE = "let objects move to another `agent`; the one before gives them up and deletes nothing in a cluster";
+const document = contract as unknown as { components: { schemas: Record<string, Json> } };
 const collect = (text: string, before: string[] | undefined): string[] => [...(before ?? []), text];
 
 /** `create`, `apply` and `patch` of one noun. The flags are those of the contract. */
@@ -40,18 +44,25 @@ export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
   command("apply [id]", `create it or make it equal to what is given`)
     .option("-f, --filename <file>", "the objects as YAML or JSON, `-` for standard input", collect)
     .option("--if-match <version>", "only when this is still the newest version")
+    .option("--move", MOVE)
     .action(
       verb(io, async (s, id: string | undefined, given: WriteFlags) => {
-        await each(s, await toSend(s, noun, flags, id, given), async (one) => put(s, one, ifMatch(given)), "applied");
+        await each(s, await toSend(s, noun, flags, id, given), async (one) => put(s, one, ifMatch(given), given.move), "applied");
       }),
     );
   command("patch <id>", `change only the fields that are given (\`--set field=null\` removes one)`)
     .option("--if-match <version>", "only when this is still the newest version")
+    .option("--move", MOVE)
     .action(
       verb(io, async (s, id: string, given: WriteFlags) => {
         const spec = await fromFlags(s, flags, given);
         if (Object.keys(spec).length === 0) throw usage("nothing to change: give a flag");
-        await each(s, [{ noun, id, scope: (await s.api()).scope, spec }], async (one) => patch(s, one, ifMatch(given)), "changed");
+        await each(
+          s,
+          [{ noun, id, scope: (await s.api()).scope, spec }],
+          async (one) => patch(s, one, ifMatch(given), given.move),
+          "changed",
+        );
       }),
     );
 }
@@ -62,9 +73,10 @@ export function applyVerb(root: Command, io: Io): void {
     .command("apply")
     .summary("create or change every object of a file")
     .requiredOption("-f, --filename <file>", "YAML or JSON with `kind`, `id` and `spec` for each object; `-` for standard input", collect)
+    .option("--move", MOVE)
     .action(
       verb(io, async (s, given: WriteFlags) => {
-        await each(s, await fromFiles(s, undefined, given.filename ?? []), async (one) => put(s, one, {}), "applied");
+        await each(s, await fromFiles(s, undefined, given.filename ?? []), async (one) => put(s, one, {}, given.move), "applied");
       }),
     );
 }
@@ -93,14 +105,24 @@ async function fromFiles(s: Session, noun: Noun | undefined, files: string[]): P
   return texts.flatMap((text, i) => readDocuments(text, files[i]!, noun, scope)).sort((a, b) => a.noun.order - b.noun.order);
 }
 
-async function put(s: Session, one: Sent, headers: Record<string, string>): Promise<Json> {
+async function put(s: Session, one: Sent, headers: Record<string, string>, move = false): Promise<Json> {
   const { noun, id, scope, spec } = one;
   const api = await s.api();
   const sealed = spec.credentials ? await sealCredentials(api, noun.collection, one, spec) : spec;
-  return api.call<Json>(`put${noun.schema}` as OperationId, { path: { id }, scope, body: { spec: sealed }, headers });
+  return api.call<Json>(`put${noun.schema}` as OperationId, {
+    path: { id },
+    scope,
+    body: { spec: sealed },
+    headers,
+    ...moving(noun, move),
+  });
 }
 
-async function patch(s: Session, one: Sent, headers: Record<string, string>): Promise<Json> {
+/** Only what an agent holds can move to another one. */
+const moving = (noun: Noun, move: boolean) =>
+  move && document.components.schemas[`${noun.schema}Spec`]?.properties?.agent?.["x-moves"] ? { query: { move } } : {};
+
+async function patch(s: Session, one: Sent, headers: Record<string, string>, move = false): Promise<Json> {
   const { noun, id, scope, spec } = one;
   const api = await s.api();
   let sealed = spec;
@@ -108,7 +130,13 @@ async function patch(s: Session, one: Sent, headers: Record<string, string>): Pr
     const stored = await api.call<Json>(`get${noun.schema}` as OperationId, { path: { id }, scope });
     sealed = await sealCredentials(api, noun.collection, one, mergePatch(stored.spec, spec) as Json);
   }
-  return api.call<Json>(`patch${noun.schema}` as OperationId, { path: { id }, scope, body: { spec: sealed }, headers });
+  return api.call<Json>(`patch${noun.schema}` as OperationId, {
+    path: { id },
+    scope,
+    body: { spec: sealed },
+    headers,
+    ...moving(noun, move),
+  });
 }
 
 async function each(s: Session, all: Sent[], send: (one: Sent) => Promise<Json>, done: string): Promise<void> {

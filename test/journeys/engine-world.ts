@@ -25,6 +25,8 @@ export interface World {
   controller: Controller;
   /** Ends the controller; `restart` starts one again. */
   halt(): Promise<void>;
+  /** The repo server of the controller; another one may use it too. */
+  repo: RepoService;
   /** Ends the controller and starts another one, as a restart of its Pod does. */
   restart(options?: { config?: KubeConfig; pollMs?: number; now?: () => number; shard?: Shard }): Promise<void>;
   /** Registers a way to the cluster under another name and address, through which applications may go to it. */
@@ -111,6 +113,7 @@ export async function world(options: { log?: Log; audit?: boolean } = {}): Promi
       await stopController();
       stopController = async () => {};
     },
+    repo,
     restart: async ({ config, ...more } = {}) => {
       await stopController();
       made.controller = await start(config, more);

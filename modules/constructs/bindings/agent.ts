@@ -46,7 +46,7 @@ export interface AgentConfig extends TerraformMetaArguments {
   readonly mode?: string;
   /** Name for people. */
   readonly name?: string;
-  /** Namespace in which the agent runs and keeps its configuration. Default: `"outpost-agent"`. Changing it replaces the object. */
+  /** Namespace in which the agent runs and keeps its configuration. A change shows in the next install manifest: install the agent there, then remove the old installation and leave its applications (`--cascade=orphan`). Default: `"outpost-agent"`. */
   readonly namespace?: string;
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */
   readonly org?: string;
@@ -116,7 +116,7 @@ export class Agent extends TerraformResource {
     return this.getStringAttribute("name");
   }
 
-  /** Namespace in which the agent runs and keeps its configuration. Default: `"outpost-agent"`. Changing it replaces the object. */
+  /** Namespace in which the agent runs and keeps its configuration. A change shows in the next install manifest: install the agent there, then remove the old installation and leave its applications (`--cascade=orphan`). Default: `"outpost-agent"`. */
   get namespace(): string {
     return this.getStringAttribute("namespace");
   }

@@ -601,7 +601,7 @@ export class AppProjectTimeoutsReference extends ComplexObject {
 export interface AppProjectConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
-  /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
   /** Scopes below the agent's whose applications may use the project: `org`, which includes its projects, or `org/project`. Leave it out to allow the project's own scope and all scopes below it. With a list, only the project's own scope and the listed scopes may use it; an empty list keeps it to its own scope. `[]` means something else than leaving it out. */
   readonly allowedScopes?: string[];
@@ -701,7 +701,7 @@ export class AppProject extends TerraformResource {
     return this.getBooleanAttribute("adopt");
   }
 
-  /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

@@ -236,7 +236,7 @@ export class ApplicationSetTimeoutsReference extends ComplexObject {
 export interface ApplicationSetConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
-  /** Agent that makes the applications and keeps them equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that makes the applications and keeps them equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
   /** Each gives parameters, as in `argoproj.io/v1alpha1`: one of `list`, `clusters`, `git`, `matrix`, `merge`, `pullRequest`, `scmProvider`, `clusterDecisionResource` and `plugin`, with an optional `selector`. Each is JSON text, as `jsonencode({...})` gives. */
   readonly generators: string[];
@@ -312,7 +312,7 @@ export class ApplicationSet extends TerraformResource {
     return this.getBooleanAttribute("adopt");
   }
 
-  /** Agent that makes the applications and keeps them equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that makes the applications and keeps them equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

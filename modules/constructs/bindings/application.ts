@@ -1780,7 +1780,7 @@ export class ApplicationTimeoutsReference extends ComplexObject {
 export interface ApplicationConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
-  /** Agent that keeps this application equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that keeps this application equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
   /** A project of this service that the application belongs to, instead of `argo_project`. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
   readonly appProject?: string;
@@ -1860,7 +1860,7 @@ export class Application extends TerraformResource {
     return this.getBooleanAttribute("adopt");
   }
 
-  /** Agent that keeps this application equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that keeps this application equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

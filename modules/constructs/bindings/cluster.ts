@@ -137,7 +137,7 @@ export class ClusterTimeoutsReference extends ComplexObject {
 export interface ClusterConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
-  /** Agent that manages this cluster. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that manages this cluster. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
   /** Only applications of this project may use it. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
   readonly appProject?: string;
@@ -165,7 +165,7 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly project?: string;
   /** Proxy to the API server, without credentials. */
   readonly proxyUrl?: string;
-  /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. Changing it replaces the object. */
+  /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. */
   readonly server: string;
   /** Name that the server's certificate must have, where it is not that of the address. */
   readonly serverName?: string;
@@ -219,7 +219,7 @@ export class Cluster extends TerraformResource {
     return this.getBooleanAttribute("adopt");
   }
 
-  /** Agent that manages this cluster. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that manages this cluster. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }
@@ -289,7 +289,7 @@ export class Cluster extends TerraformResource {
     return this.getStringAttribute("proxy_url");
   }
 
-  /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. Changing it replaces the object. */
+  /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. */
   get server(): string {
     return this.getStringAttribute("server");
   }

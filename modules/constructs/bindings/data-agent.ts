@@ -136,7 +136,7 @@ export class DataAgent extends TerraformDataSource {
     return this.getStringAttribute("name");
   }
 
-  /** Namespace in which the agent runs and keeps its configuration. Default: `"outpost-agent"`. */
+  /** Namespace in which the agent runs and keeps its configuration. A change shows in the next install manifest: install the agent there, then remove the old installation and leave its applications (`--cascade=orphan`). Default: `"outpost-agent"`. */
   get namespace(): string {
     return this.getStringAttribute("namespace");
   }

@@ -275,7 +275,7 @@ export class DataApplicationSet extends TerraformDataSource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_application_set", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Agent that makes the applications and keeps them equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that makes the applications and keeps them equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

@@ -1360,7 +1360,7 @@ export class DataApplication extends TerraformDataSource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_application", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Agent that keeps this application equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that keeps this application equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

@@ -137,7 +137,7 @@ export class DataCluster extends TerraformDataSource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_cluster", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Agent that manages this cluster. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that manages this cluster. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

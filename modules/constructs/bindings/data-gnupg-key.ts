@@ -83,7 +83,7 @@ export class DataGnupgKey extends TerraformDataSource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_gnupg_key", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Agent that verifies commits with it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that verifies commits with it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

@@ -99,7 +99,7 @@ export class DataRepositoryCredential extends TerraformDataSource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_repository_credential", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Agent that uses them. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that uses them. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

@@ -123,7 +123,7 @@ export class DataRepository extends TerraformDataSource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_repository", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Agent that reads this repository. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** Agent that reads this repository. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

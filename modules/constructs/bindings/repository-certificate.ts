@@ -52,11 +52,11 @@ export class RepositoryCertificateTimeoutsReference extends ComplexObject {
 export interface RepositoryCertificateConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
-  /** Agent that trusts it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that trusts it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
   /** PEM certificates for `https`, or one key a line for `ssh`: `ssh-ed25519 AAAA…`. */
   readonly data: string;
-  /** Host name; for SSH on another port `[host]:port`. Changing it replaces the object. */
+  /** Host name; for SSH on another port `[host]:port`. */
   readonly host: string;
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   readonly id: string;
@@ -66,7 +66,7 @@ export interface RepositoryCertificateConfig extends TerraformMetaArguments {
   readonly project?: string;
   /** How long to wait, as durations such as `90s` or `10m`. */
   readonly timeouts?: RepositoryCertificateTimeouts;
-  /** How the host is spoken to. One of `https`, `ssh`. Changing it replaces the object. */
+  /** How the host is spoken to. One of `https`, `ssh`. */
   readonly type: string;
   /** Wait until the agent has it. Default: `true`. */
   readonly wait?: boolean | IResolvable;
@@ -107,7 +107,7 @@ export class RepositoryCertificate extends TerraformResource {
     return this.getBooleanAttribute("adopt");
   }
 
-  /** Agent that trusts it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that trusts it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }
@@ -122,7 +122,7 @@ export class RepositoryCertificate extends TerraformResource {
     return this.getNumberAttribute("generation");
   }
 
-  /** Host name; for SSH on another port `[host]:port`. Changing it replaces the object. */
+  /** Host name; for SSH on another port `[host]:port`. */
   get host(): string {
     return this.getStringAttribute("host");
   }
@@ -152,7 +152,7 @@ export class RepositoryCertificate extends TerraformResource {
     return new RepositoryCertificateTimeoutsReference(this, "timeouts", false);
   }
 
-  /** How the host is spoken to. One of `https`, `ssh`. Changing it replaces the object. */
+  /** How the host is spoken to. One of `https`, `ssh`. */
   get type(): string {
     return this.getStringAttribute("type");
   }

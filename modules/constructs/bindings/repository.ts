@@ -135,7 +135,7 @@ export class RepositoryTimeoutsReference extends ComplexObject {
 export interface RepositoryConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
-  /** Agent that reads this repository. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that reads this repository. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
   /** Only applications of this project may use it. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
   readonly appProject?: string;
@@ -235,7 +235,7 @@ export class Repository extends TerraformResource {
     return this.getBooleanAttribute("adopt");
   }
 
-  /** Agent that reads this repository. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it replaces the object. */
+  /** Agent that reads this repository. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

@@ -3,6 +3,7 @@ import { plan, requiresReplace } from "../../schema/plan.ts";
 import { objectOf } from "../../schema/type.ts";
 import { isMap } from "../../value/value.ts";
 import { messageOf, objectIn, pathOf, privateBytes, privateOf, valueIn } from "../convert.ts";
+import { DESTROYS } from "../provider.ts";
 import type { Handler } from "./rpc.ts";
 
 /** Called twice for a replacement, the second time with a null prior; for a destroy the plan is null. */
@@ -11,12 +12,14 @@ export const PlanResourceChange: Handler<"PlanResourceChange"> = async (session,
   const { attributes } = resource.schema;
   const type = objectOf(attributes);
   if (valueIn(type, request.proposed_new_state) === null) {
-    return { planned_state: messageOf(type, null), planned_private: request.prior_private };
+    // The delete of a replacement comes without this mark: Terraform plans it as the creation that follows.
+    return { planned_state: messageOf(type, null), planned_private: privateBytes(privateOf(request.prior_private).set(DESTROYS, true)) };
   }
   const config = objectIn(type, request.config);
   const before = valueIn(type, request.prior_state);
   const prior = isMap(before) ? before : null;
   const kept = privateOf(request.prior_private);
+  kept.delete(DESTROYS);
   let planned = plan(resource.schema, config, prior);
   if (resource.plan) planned = await resource.plan({ config, prior, planned }, { ...session.context(diagnostics), private: kept });
   if (diagnostics.failed) return {};

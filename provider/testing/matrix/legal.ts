@@ -58,8 +58,8 @@ export class Legal {
   #inObject(object: JsonSchema, path: Path, base: Json | undefined): Case[] {
     return Object.entries(object.properties ?? {}).flatMap(([name, property]) => {
       const schema = this.#whole(property);
-      // An immutable field is changed by nobody; what is never shown cannot be compared.
-      if (property["x-internal"] || schema.writeOnly || schema["x-immutable"]) return [];
+      // A move to another agent has tests of its own; a value that is never shown cannot be compared.
+      if (property["x-internal"] || schema.writeOnly || property["x-moves"]) return [];
       const here = [...path, name];
       const required = object.required?.includes(name) === true;
       const now = isObject(base) ? base[name] : undefined;

@@ -3,6 +3,7 @@ import { validateApplicationSetSpec } from "../../../openapi/contract/validators
 import { isTemplated, projectsOfSet } from "../../../openapi/set-projects.ts";
 import { done, later, type Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
 import { ownerOf } from "../appset/application.ts";
@@ -32,11 +33,16 @@ export async function putApplicationSet(ctx: Context, object: WorkerObject): Pro
   return written.kind === "done" ? done(undefined) : explainKind(written, "ApplicationSet");
 }
 
-/** Deletes the ApplicationSet; done when its applications are gone too, which the cluster removes after their owner. */
+/**
+ * Deletes the ApplicationSet; done when its applications are gone too, which the cluster removes after their owner. With `orphan` what they
+ * deployed stays: the set has moved to another agent.
+ */
 export async function removeApplicationSet(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
   const found = await findOwn(ctx, APPLICATION_SET, object);
   if (found.kind !== "done") return goneKind(found);
   if (found.value) {
+    const kept = object.cascade === "orphan" ? await keepResources(ctx, found.value) : done(undefined);
+    if (kept.kind !== "done") return kept;
     const deleted = await deleteOwn(ctx, APPLICATION_SET, found.value);
     if (deleted.kind !== "done") return deleted;
   }
@@ -54,6 +60,32 @@ export async function removeApplicationSet(ctx: Context, object: WorkerObject): 
   if (left.length === 0) return done(undefined);
   return later(AGAIN_MS, "Deleting", `${left.length} applications of ApplicationSet ${name} are being deleted`);
 }
+
+/** Lets the applications of a set go without what they deployed. The set says so first, or its controller would put the finalizers back. */
+async function keepResources(ctx: Context, set: KubeObject): Promise<Outcome<undefined>> {
+  const { name, uid } = set.metadata;
+  const policy = (set.spec as { syncPolicy?: { preserveResourcesOnDeletion?: boolean } } | undefined)?.syncPolicy;
+  if (policy?.preserveResourcesOnDeletion !== true) {
+    const patch = { metadata: { uid }, spec: { syncPolicy: { preserveResourcesOnDeletion: true } } };
+    const patched = await ctx.client.mergePatch(APPLICATION_SET, ctx.namespace, name, patch);
+    return patched.kind === "done"
+      ? later(AGAIN_MS, "Moving", `ApplicationSet ${name} lets its applications keep what they deployed`)
+      : patched;
+  }
+  const applications = await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
+  if (applications.kind !== "done") return goneKind(applications);
+  const cascading = applications.value.items.filter((app) => ownerOf(app)?.uid === uid && app.metadata.finalizers?.some(deletesResources));
+  for (const app of cascading) {
+    const finalizers = app.metadata.finalizers!.filter((one) => !deletesResources(one));
+    const patch = { metadata: { finalizers, uid: app.metadata.uid, resourceVersion: app.metadata.resourceVersion } };
+    const patched = await ctx.client.mergePatch(RESOURCES.application, ctx.namespace, app.metadata.name, patch);
+    if (patched.kind !== "done" && patched.reason !== KUBE.notFound && patched.reason !== KUBE.conflict) return patched;
+  }
+  if (cascading.length === 0) return done(undefined);
+  return later(AGAIN_MS, "Moving", `${cascading.length} applications of ApplicationSet ${name} are told to keep what they deployed`);
+}
+
+const deletesResources = (finalizer: string): boolean => finalizer.split("/")[0] === "resources-finalizer.argocd.argoproj.io";
 
 /** `spec` of an `argoproj.io/v1alpha1` ApplicationSet. */
 export function toSetSpec({ agent: _, labels: __, strategy, ...spec }: Spec): Record<string, unknown> {

@@ -1,3 +1,4 @@
+import { didYouMean } from "../../../openapi/rules/suggest.ts";
 import { escapePointer } from "../../base/json.ts";
 import type { Schemas } from "./nouns.ts";
 import type { Fault } from "./problem.ts";
@@ -51,7 +52,12 @@ function generatorFaults(entry: unknown, at: string, depth: number): Fault[] {
   const kinds = Object.keys(entry).filter((key) => key !== "selector");
   const unknown = kinds.find((key) => !(key in GENERATORS));
   if (unknown !== undefined)
-    return [{ pointer: `${at}/${escapePointer(unknown)}`, detail: `There is no generator \`${unknown.slice(0, 64)}\`: one of ${KNOWN}.` }];
+    return [
+      {
+        pointer: `${at}/${escapePointer(unknown)}`,
+        detail: `There is no generator \`${unknown.slice(0, 64)}\`.${didYouMean(unknown, Object.keys(GENERATORS)) || ` Use one of ${KNOWN}.`}`,
+      },
+    ];
   const [kind, second] = kinds;
   if (kind === undefined) return [{ pointer: at, detail: `Give one generator: one of ${KNOWN}.` }];
   if (second !== undefined)
@@ -84,7 +90,8 @@ function templateFaults(template: unknown, at: string): Fault[] {
   const faults: Fault[] = [];
   for (const [key, value] of Object.entries(template)) {
     const pointer = `${at}/${escapePointer(key)}`;
-    if (key !== "metadata" && key !== "spec") faults.push({ pointer, detail: "A template has `metadata` and `spec`." });
+    if (key !== "metadata" && key !== "spec")
+      faults.push({ pointer, detail: `A template has \`metadata\` and \`spec\`.${didYouMean(key, ["metadata", "spec"])}` });
     else if (!isObject(value)) faults.push({ pointer, detail: `\`${key}\` is an object.` });
   }
   for (const part of ["labels", "annotations"] as const) {

@@ -1,6 +1,3 @@
-import { parseCron } from "../../base/cron.ts";
-import { parseGoDuration } from "../../base/go-duration.ts";
-import { isTimeZone } from "../../base/zone.ts";
 import type { Schemas } from "./nouns.ts";
 import type { Fault } from "./problem.ts";
 import { contains, type Scope } from "./scope.ts";
@@ -19,7 +16,10 @@ export function serves(project: Scope & { spec: { allowedScopes?: string[] } }, 
   return user.org !== "" && allowedScopes.some((one) => one === user.org || one === `${user.org}/${user.project}`);
 }
 
-/** What is wrong with a project. What it would silently not do is a fault too: it is there to be relied on. */
+/**
+ * What is wrong between the fields of a project; `texts.ts` checks its patterns, schedules and policies. What it would silently not do is a
+ * fault too: it is there to be relied on.
+ */
 export function projectFaults(spec: Spec): Fault[] {
   return [
     ...(spec.destinations ?? []).flatMap((one, i) => destinationFaults(one, `/spec/destinations/${i}`)),
@@ -40,14 +40,6 @@ function destinationFaults(one: NonNullable<Spec["destinations"]>[number], at: s
 
 function windowFaults(one: NonNullable<Spec["syncWindows"]>[number], at: string): Fault[] {
   const faults: Fault[] = [];
-  const cron = parseCron(one.schedule);
-  if (typeof cron === "string")
-    faults.push({ pointer: `${at}/schedule`, detail: `The schedule cannot be read: ${cron}. It is as \`0 22 * * 1-5\`.` });
-  const length = parseGoDuration(one.duration);
-  if (length === undefined || length <= 0)
-    faults.push({ pointer: `${at}/duration`, detail: "The duration is as `1h30m`, and more than nothing." });
-  if (one.timeZone && !isTimeZone(one.timeZone))
-    faults.push({ pointer: `${at}/timeZone`, detail: "There is no such time zone: it is as `Europe/Berlin`." });
   if (!one.applications?.length && !one.namespaces?.length && !one.clusters?.length)
     faults.push({
       pointer: `${at}/applications`,
@@ -75,12 +67,6 @@ function roleFaults(roles: NonNullable<Spec["roles"]>): Fault[] {
       faults.push({ pointer: `${at}/name`, detail: "A role's name has letters, digits, `-` and `_`." });
     if (names.has(role.name)) faults.push({ pointer: `${at}/name`, detail: "Another role has this name already." });
     names.add(role.name);
-    for (const [p, policy] of (role.policies ?? []).entries())
-      if (!/^p(\s*,[^,]+){5}$/.test(policy.trim()))
-        faults.push({
-          pointer: `${at}/policies/${p}`,
-          detail: "A policy is `p, proj:PROJECT:ROLE, resource, action, PROJECT/object, allow`.",
-        });
     return faults;
   });
 }

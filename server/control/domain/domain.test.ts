@@ -4,7 +4,7 @@ import { nouns } from "./nouns.ts";
 import { observe, type Report, type Standing } from "./observe.ts";
 import { Problem } from "./problem.ts";
 import { contains, keyOf, levelOf, resolveReference, upwards, workerName } from "./scope.ts";
-import { checkImmutable, checkRules, checkSchema, referencesIn, withDefaults } from "./spec.ts";
+import { checkRules, checkSchema, referencesIn, withDefaults } from "./spec.ts";
 import { ENDED, type TaskEvent, type TaskState, transition } from "./tasks.ts";
 
 const account = { account: "a", org: "", project: "" };
@@ -63,8 +63,8 @@ test.each([
 ])("merge patch %j + %j", (target, patch, want) => expect(mergePatch(target, patch)).toEqual(want));
 
 test("what the contract says of the nouns is found in it", () => {
-  expect(nouns.repositories.immutable).toEqual(["agent"]);
-  expect(nouns.clusters.immutable).toEqual(["agent", "server"]);
+  expect(nouns.repositories.moves).toEqual(["agent"]);
+  expect(nouns.clusters.moves).toEqual(["agent"]);
   expect(nouns.applications.references).toEqual([
     { path: ["agent"], to: "agents" },
     { path: ["appProject"], to: "appprojects" },
@@ -129,11 +129,6 @@ test.each<[string, () => void, [string, string] | undefined]>([
     ["invalid_field", "/spec/source/helm/values"],
   ],
   [
-    "an immutable field",
-    () => checkImmutable(nouns.clusters, { agent: "a", server: "https://a" }, { agent: "a", server: "https://b" }),
-    ["immutable_field", "/spec/server"],
-  ],
-  [
     "an unknown field deep inside",
     () => checkSchema(nouns.applications, { ...app, source: { ...app.source, helm: { valuez: 1 } } }),
     ["invalid_request", "/spec/source/helm/valuez"],
@@ -149,8 +144,8 @@ test.each<[string, () => void, [string, string] | undefined]>([
 });
 
 test.each([
-  ["a broken map", "a: 1\nb: {x\nc: 2", /^Not YAML: .* at line 3, column 1$/],
-  ["nothing but faults", "\n]".repeat(20_000), /^Not YAML: .* at line 2, column 1$/],
+  ["a broken map", "a: 1\nb: {x\nc: 2", /^The YAML cannot be read: .* at line 3, column 1\.$/],
+  ["nothing but faults", "\n]".repeat(20_000), /^The YAML cannot be read: .* at line 2, column 1\.$/],
 ])("values that are no YAML are refused with the place of the first fault: %s", (_, values, want) => {
   expect(() => checkRules(nouns.applications, { ...app, source: { repoUrl: "x", helm: { values } } })).toThrow(want);
 });

@@ -49,12 +49,12 @@ export interface Noun {
   scopes: readonly Level[];
   validateSpec: Check;
   validateStatus: Check;
-  /** Defaults, references and immutable fields come from here. */
+  /** Defaults, references and the fields that move an object come from here. */
   specSchema: JsonSchema;
   /** Its objects may have credentials, which are sealed to their agent. */
   credentials: boolean;
-  /** Top-level fields of spec that cannot change. */
-  immutable: readonly string[];
+  /** Top-level fields of spec whose change moves the object to another agent. */
+  moves: readonly string[];
   /** References by path; `*` stands for each element of a list. */
   references: readonly { path: readonly string[]; to: Collection }[];
 }
@@ -72,7 +72,7 @@ function noun(collection: Collection, name: string, scopes: readonly Level[]): N
     validateStatus: table[`validate${name}Status`]!,
     specSchema,
     credentials: specSchema.properties?.sealedCredentials !== undefined,
-    immutable: properties.filter(([, schema]) => schema["x-immutable"]).map(([key]) => key),
+    moves: properties.filter(([, schema]) => schema["x-moves"]).map(([key]) => key),
     references: findReferences(specSchema, []),
   };
 }

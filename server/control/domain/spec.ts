@@ -1,7 +1,4 @@
-import { parseDocument } from "yaml";
-import { canonical } from "../../base/canonical.ts";
 import { escapePointer } from "../../base/json.ts";
-import { collectionKey } from "../../base/yaml-keys.ts";
 import { setFaults } from "./applicationset.ts";
 import { projectFaults } from "./appproject.ts";
 import { clusterFaults } from "./cluster.ts";
@@ -9,6 +6,7 @@ import { deref, type Noun } from "./nouns.ts";
 import { checkPipeline } from "./pipelines/check.ts";
 import { type Fault, invalid, Problem, refuse } from "./problem.ts";
 import { keptFaults, repositoryFaults } from "./repository.ts";
+import { textFaults } from "./texts.ts";
 import { certificateFaults, gnupgKeyFaults } from "./trust.ts";
 
 export type Spec = Record<string, any>;
@@ -64,7 +62,7 @@ export function checkRules(noun: Noun, spec: Spec, before?: Spec): void {
     throw invalid("/spec/sealedCredentials", "Give `credentials` or `sealedCredentials`, not both.");
   if (noun.collection === "applications") checkApplication(spec);
   // The schema has been checked, so each finds the spec of its own noun.
-  refuse(FAULTS[noun.collection]?.(spec as never) ?? []);
+  refuse([...(FAULTS[noun.collection]?.(spec as never) ?? []), ...textFaults(noun.collection, spec)]);
   refuse(keptFaults(spec, before));
 }
 
@@ -93,7 +91,6 @@ function checkApplication(spec: Spec): void {
       if (refs.has(source.ref)) throw invalid(`${at}/ref`, "Another source has this `ref` already.");
       refs.add(source.ref);
     }
-    checkValues(source.helm?.values, `${at}/helm/values`);
   }
 }
 
@@ -101,47 +98,6 @@ function checkApplication(spec: Spec): void {
 export function sourcesOf(spec: Spec): [Spec, string][] {
   if (spec.source) return [[spec.source, "/spec/source"]];
   return (spec.sources ?? []).map((source: Spec, i: number) => [source, `/spec/sources/${i}`]);
-}
-
-function checkValues(text: string | undefined, pointer: string): void {
-  if (!text) return;
-  const document = parsed(text, pointer);
-  const [fault] = document.errors;
-  if (fault) {
-    const lines = text.slice(0, fault.pos[0]).split("\n");
-    const place = `at line ${lines.length}, column ${lines.at(-1)!.length + 1}`;
-    // The first line of the parser's message does not quote the text, which may hold a secret.
-    throw invalid(pointer, `Not YAML: ${fault.message.split("\n")[0]?.slice(0, 200)} ${place}`);
-  }
-  let [value, key]: unknown[] = [];
-  try {
-    key = collectionKey(document.contents);
-    if (!key) value = document.toJS({ maxAliasCount: 100 });
-  } catch {
-    throw invalid(pointer, "The YAML has aliases that do not resolve, or too many of them.");
-  }
-  if (key) throw invalid(pointer, "The YAML has a map or a list as a key: to Helm that is none.");
-  if (value !== null && (typeof value !== "object" || Array.isArray(value))) throw invalid(pointer, "Helm values must be a YAML mapping.");
-}
-
-/** The parser recurses: thousands of levels bring it to its end. */
-function parsed(text: string, pointer: string) {
-  try {
-    // With places in its messages it would read the text again for each of its faults, and a text may be nothing but faults.
-    return parseDocument(text, { logLevel: "silent", prettyErrors: false });
-  } catch {
-    throw invalid(pointer, "The YAML is nested too deeply.");
-  }
-}
-
-/** Refuses a change of a field that cannot change. */
-export function checkImmutable(noun: Noun, before: Spec, after: Spec): void {
-  for (const field of noun.immutable) {
-    if (canonical(before[field]) === canonical(after[field])) continue;
-    throw new Problem("immutable_field", `\`${field}\` cannot change. Delete the object and create it again with the new value.`, {
-      pointer: `/spec/${field}`,
-    });
-  }
 }
 
 /** Every reference in a spec with the pointer of its place. */

@@ -18,6 +18,8 @@ export interface Delivery extends Standing, Scope {
   reportedRevision: number;
   sealed: Record<string, any> | undefined;
   action: Record<string, any> | undefined;
+  /** Of a tombstone without an object: the uid of the one that took its place at another agent. */
+  heir: string | undefined;
 }
 
 function toDelivery(row: Row): Delivery {
@@ -40,6 +42,7 @@ function toDelivery(row: Row): Delivery {
     reportedRevision: Number(row.reported_revision),
     sealed: row.sealed ?? undefined,
     action: row.action ?? undefined,
+    heir: row.heir ?? undefined,
   };
 }
 
@@ -146,6 +149,17 @@ const ORDER = [
 ] as const satisfies readonly DeliveredCollection[];
 const inOrder = (of: string) => `array_position(array[${ORDER.map((one) => `'${one}'`)}], ${of}collection)`;
 
+/** An application of a moved object's new agent waits while the one before holds it still: two controllers would undo each other's work. */
+const HELD = `deliveries.op = 'put' and deliveries.collection in ('applications', 'applicationsets') and exists (
+  select 1 from deliveries t join objects a on a.account = t.account and a.uid = t.agent_uid
+  where t.account = deliveries.account and t.heir = deliveries.uid and t.agent_uid <> deliveries.agent_uid and a.status->>'connected' = 'true')`;
+
+/** The agent before keeps a cluster or project that has moved until the last application that uses it there has gone too. */
+const NEEDED = `deliveries.heir is not null and deliveries.collection not in ('applications', 'applicationsets') and exists (
+  select 1 from deliveries u where u.account = deliveries.account and u.agent_uid = deliveries.agent_uid and u.uid <> deliveries.uid
+    and (u.op = 'put' and exists (select 1 from object_references r where r.account = u.account and r.from_uid = u.uid and r.to_uid = deliveries.heir)
+      or u.heir is not null and u.collection in ('applications', 'applicationsets')))`;
+
 /**
  * What an agent does not have yet, in the order in which it is used. An object that is sent and
  * waits for its acknowledgement is not sent again at once, or a poll would never wait.
@@ -155,10 +169,11 @@ export async function takeDue(tx: Tx, account: string, agentUid: string, session
     `with due as (
        select uid from deliveries where account = $1 and agent_uid = $2 and acked_revision <> revision
          and (sent_session is distinct from $3 or sent_revision <> revision or sent_at < outpost_now() - make_interval(secs => ${RESEND_SECONDS}))
+         and not (${HELD}) and not (${NEEDED})
        order by ${inOrder("")}, org, project, id limit $4 for update skip locked),
      sent as (
        update deliveries d set sent_session = $3, sent_revision = d.revision, sent_at = outpost_now() from due where d.account = $1 and d.uid = due.uid returning d.*)
-     select sent.*, o.spec from sent join objects o on o.account = $1 and o.uid = sent.uid
+     select sent.*, coalesce(o.spec, '{}'::jsonb) spec from sent left join objects o on o.account = $1 and o.uid = sent.uid
      order by ${inOrder("sent.")}, sent.org, sent.project, sent.id`,
     [account, agentUid, session, limit],
   );

@@ -119,10 +119,11 @@ export async function insertObject(w: Writer, o: NewObject): Promise<Stored> {
   return stored;
 }
 
-/** Stores what has changed of an object, with its event; gives it with its new version. */
+/** Stores what has changed of an object, with its event; gives it with its new version. One that is written to is no longer released. */
 export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
   const rows = await w.query(
-    `update objects set generation = $6, version = $7, updated_at = outpost_now(), deletion_requested_at = $8, spec = $9::jsonb, status = $10::jsonb
+    `update objects set generation = $6, version = $7, updated_at = outpost_now(), deletion_requested_at = $8, spec = $9::jsonb, status = $10::jsonb,
+       released = released and generation = $6
      where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5 returning ${COLUMNS}`,
     [
       o.account,

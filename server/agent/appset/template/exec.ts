@@ -1,8 +1,8 @@
+import { lineOf } from "../../../../openapi/rules/template-lex.ts";
+import type { Arg, Command, Node, Pipe, Template } from "../../../../openapi/rules/template-parse.ts";
 import { Budget, LIMITS } from "./budget.ts";
 import { printed } from "./format.ts";
 import { type FunctionTable, invoke } from "./function.ts";
-import { lineOf } from "./lex.ts";
-import type { Arg, Command, Node, Pipe, Template } from "./parse.ts";
 import { isMap, isTrue, kindName, Opaque, StringMap, sortedKeys, TemplateError, typeName, type Value } from "./value.ts";
 import { walking } from "./walk.ts";
 

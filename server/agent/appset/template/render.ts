@@ -1,7 +1,7 @@
+import { parse, type Template } from "../../../../openapi/rules/template-parse.ts";
 import { BUILTINS } from "./builtins.ts";
 import { execute, type MissingKey } from "./exec.ts";
 import type { FunctionTable } from "./function.ts";
-import { parse, type Template } from "./parse.ts";
 import { CRYPTO } from "./sprig-crypto.ts";
 import { DATES } from "./sprig-dates.ts";
 import { ENCODE } from "./sprig-encode.ts";

@@ -1,4 +1,7 @@
+import { TemplateError } from "../../../../openapi/rules/template-lex.ts";
 import { visit } from "./walk.ts";
+
+export { TemplateError };
 
 /**
  * Values of Go in this program: `bigint` is an int, `number` a float64 (all numbers of JSON are), `Map` a map, `null` is nil and `undefined`
@@ -19,9 +22,6 @@ export abstract class Opaque {
     return undefined;
   }
 }
-
-/** What was asked of a template and cannot be had; the message is for the user. */
-export class TemplateError extends Error {}
 
 export const isMap = (value: Value): value is ValueMap => value instanceof Map;
 

@@ -1,12 +1,12 @@
 import { type Collection, isDelivered, type ObjectOf, type Schemas } from "../../domain/nouns.ts";
-import { Problem } from "../../domain/problem.ts";
+import { notFound, Problem } from "../../domain/problem.ts";
 import { isAskedFor } from "../../domain/trust.ts";
 import { deliverTombstone } from "../../store/deliveries.ts";
 import { deleteKeysIn } from "../../store/keys.ts";
+import { dropDeliveries, movingAway, releaseObject } from "../../store/moves.ts";
 import { removeObject, type Stored, updateObject } from "../../store/objects.ts";
 import { inhabitantsOf, projectsBeside, usersOf } from "../../store/references.ts";
 import type { Row } from "../../store/sql.ts";
-import { removeWorkers, workersOf } from "../../store/workers.ts";
 import type { Writer } from "../../store/writer.ts";
 import { checkIfMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
@@ -14,10 +14,11 @@ import type { Call } from "../typed.ts";
 import { write } from "../write.ts";
 import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, findObject, show } from "./find.ts";
+import { removeIdentities } from "./identities.ts";
 
 type DeleteCall = Omit<Call<"deleteApplication">, "operation" | "query"> & {
   operation: string;
-  query: { org?: string; force?: boolean; cascade?: "foreground" | "background" | "orphan" };
+  query: { org?: string; force?: boolean; replace?: boolean; uid?: string; cascade?: "foreground" | "background" | "orphan" };
 };
 type Gone = { status: 204 };
 type Going<C extends Collection> = { status: 202; body: ObjectOf<C>; headers: Record<string, string> };
@@ -43,10 +44,17 @@ async function removal(s: Services, collection: Collection, call: DeleteCall): P
   let going: Stored | undefined;
   await write(s, call, async (w) => {
     const found = await findObject(w, collection, call.scope, call.params.id);
+    const { uid, replace = false, force = false } = call.query;
+    if (uid !== undefined && uid !== found.uid) throw notFound();
     checkIfMatch(call.headers.ifMatch, found);
+    const used = await whyUsed(w, found, force);
+    if (used && !replace) throw used;
+    if (used) {
+      await releaseObject(w, found.uid);
+      return { status: 204 };
+    }
     checkApprovalsKept(call.caller, found, undefined);
-    await checkUnused(w, found);
-    going = await removeOne(w, found, call.query.force ?? false, call.query.cascade);
+    going = await removeOne(w, found, force, call.query.cascade);
     return { status: going ? 202 : 204 };
   });
   return going;
@@ -61,35 +69,30 @@ async function removeOne(w: Writer, found: Stored, force: boolean, cascade: stri
     }
   }
   if (found.collection === "agents" || found.collection === "delegates") await removeIdentities(w, found);
+  if (found.collection === "agents") await dropDeliveries(w, found.uid);
   if (found.collection === "organizations") await deleteKeysIn(w, w.account, found.id, "");
   if (found.collection === "projects") await deleteKeysIn(w, w.account, found.org, found.id);
   await removeObject(w, found);
   return undefined;
 }
 
-/** Its workers' sessions end with it, and its enrolment tokens are worth nothing any more. */
-async function removeIdentities(w: Writer, found: Stored): Promise<void> {
-  const workers = await workersOf(w, w.account, [found.uid]);
-  await removeWorkers(
-    w,
-    w.account,
-    workers.map((x) => x.worker),
-  );
-  await w.query("delete from tokens where account = $1 and object_uid = $2", [w.account, found.uid]);
-  await w.query(
-    "update tasks set state = 'Cancelled', reason = 'AgentDeleted', ended_at = outpost_now() where account = $1 and agent_uid = $2 and state in ('Queued', 'Running')",
-    [w.account, found.uid],
-  );
-  w.notify(w.account, "sessions");
-}
-
-async function checkUnused(w: Writer, found: Stored): Promise<void> {
+/** Why an object must not go yet; undefined when it may. */
+async function whyUsed(w: Writer, found: Stored, force: boolean): Promise<Problem | undefined> {
   const users = await usersOf(w, w.account, found.uid);
-  if (users.length > 0) throw inUse("is referred to by", users);
+  if (users.length > 0) return inUse("is referred to by", users);
+  if (found.collection === "agents" && found.status.connected === true && !force) {
+    const moving = await movingAway(w, w.account, found.uid);
+    // Without its session the agent would never hear of it, and two agents would work on one application.
+    if (moving.length > 0)
+      return new Problem(
+        "in_use",
+        `The agent has not given up ${moving.join(", ")} yet, which moved to another agent. Try again in a few seconds, or send \`force=true\`.`,
+      );
+  }
   if (found.collection === "gnupgkeys") {
     const key = found.spec as Schemas["GnupgKeySpec"];
     const asking = (await projectsBeside(w, w.account, found.uid)).filter(({ spec }) => isAskedFor(key, spec));
-    if (asking.length > 0) throw inUse("is a key by which commits must be signed for", asking.slice(0, 5));
+    if (asking.length > 0) return inUse("is a key by which commits must be signed for", asking.slice(0, 5));
   }
   if (found.collection === "organizations" || found.collection === "projects") {
     const inside = await inhabitantsOf(
@@ -98,8 +101,9 @@ async function checkUnused(w: Writer, found: Stored): Promise<void> {
       found.collection === "projects" ? found.org : found.id,
       found.collection === "projects" ? found.id : "",
     );
-    if (inside.length > 0) throw inUse("still holds", inside);
+    if (inside.length > 0) return inUse("still holds", inside);
   }
+  return undefined;
 }
 
 function inUse(how: string, rows: Row[]): Problem {

@@ -9,7 +9,11 @@ import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, findObject, show } from "./find.ts";
 import { save } from "./save.ts";
 
-type PatchCall = Omit<Call<"patchAgent">, "body" | "operation"> & { operation: string; body: { spec: Record<string, any> } };
+type PatchCall = Omit<Call<"patchAgent">, "body" | "operation" | "query"> & {
+  operation: string;
+  body: { spec: Record<string, any> };
+  query: { org?: string; move?: boolean };
+};
 type PatchReply<C extends Collection> = { status: 200; body: ObjectOf<C>; headers: Record<string, string> };
 
 /** PATCH: a JSON merge patch of the object. */
@@ -23,7 +27,11 @@ export const patch =
       const spec = mergePatch(existing.spec, call.body.spec);
       if (spec === null || typeof spec !== "object" || Array.isArray(spec))
         throw new Problem("invalid_request", "`spec` must be an object.", { pointer: "/spec" });
-      const saved = await save(w, collection, call.scope, call.params.id, existing, spec as Record<string, any>);
+      const saved = await save(
+        w,
+        { collection, scope: call.scope, id: call.params.id, existing, change: call.query.move ? "move" : "update" },
+        spec as Record<string, any>,
+      );
       checkApprovalsKept(call.caller, existing, saved);
       return { status: 200, body: show<C>(saved), headers: { ETag: etag(saved) } };
     });

@@ -1,4 +1,5 @@
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
+import { isReleased } from "../../store/moves.ts";
 import { tryFindObject } from "../../store/objects.ts";
 import { checkIfMatch, checkIfNoneMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
@@ -8,7 +9,11 @@ import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, checkScopeExists, show } from "./find.ts";
 import { save } from "./save.ts";
 
-type PutCall = Omit<Call<"putAgent">, "body" | "operation"> & { operation: string; body: { spec: Record<string, any> } };
+type PutCall = Omit<Call<"putAgent">, "body" | "operation" | "query"> & {
+  operation: string;
+  body: { spec: Record<string, any> };
+  query: { org?: string; move?: boolean };
+};
 type PutReply<C extends Collection> = { status: 200 | 201; body: ObjectOf<C>; headers: Record<string, string> };
 
 /** PUT: creates the object or replaces its spec. The same PUT again changes nothing. */
@@ -19,10 +24,13 @@ export const put =
     return write(s, call, async (w) => {
       await checkScopeExists(w, call.scope);
       const existing = await tryFindObject(w, collection, call.scope, call.params.id);
-      checkIfNoneMatch(call.headers.ifNoneMatch, existing);
       checkIfMatch(call.headers.ifMatch, existing);
-      const saved = await save(w, collection, call.scope, call.params.id, existing, call.body.spec);
+      // A creation takes the place of an object that was released for it.
+      const released = call.headers.ifNoneMatch?.trim() === "*" && existing !== undefined && (await isReleased(w, w.account, existing.uid));
+      if (!released) checkIfNoneMatch(call.headers.ifNoneMatch, existing);
+      const change = released ? "replace" : call.query.move ? "move" : "update";
+      const saved = await save(w, { collection, scope: call.scope, id: call.params.id, existing, change }, call.body.spec);
       checkApprovalsKept(call.caller, existing, saved);
-      return { status: existing ? 200 : 201, body: show<C>(saved), headers: { ETag: etag(saved) } };
+      return { status: existing && !released ? 200 : 201, body: show<C>(saved), headers: { ETag: etag(saved) } };
     });
   };

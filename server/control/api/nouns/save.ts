@@ -2,36 +2,39 @@ import { canonical } from "../../../base/canonical.ts";
 import { type Collection, isDelivered, nouns } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import { type Scope, workerName } from "../../domain/scope.ts";
-import { checkImmutable, checkRules, checkSchema, type Spec, withDefaults } from "../../domain/spec.ts";
+import { checkRules, checkSchema, type Spec, withDefaults } from "../../domain/spec.ts";
 import { statusAfterChange } from "../../domain/webhook.ts";
 import { deliverSpec, deliverToUsersOf } from "../../store/deliveries.ts";
 import { insertObject, type Stored, updateObject } from "../../store/objects.ts";
 import { setReferences } from "../../store/references.ts";
 import type { Writer } from "../../store/writer.ts";
+import { agentToLeave, type Change, succeed } from "./move.ts";
 import { checkProjects } from "./projects.ts";
 import { checkSameAgent, checkSameProject, resolveAll, type Target } from "./references.ts";
 import { checkKept, type Envelope, mayHaveCredentials, sealFor } from "./seal.ts";
+
+/** Where a spec is put, and what it makes of the object that is there. */
+export interface Place {
+  collection: Collection;
+  scope: Scope;
+  id: string;
+  existing: Stored | undefined;
+  change: Change;
+}
 
 /**
  * Stores a new or changed spec, as PUT and PATCH both do: check it alone, check it against what it refers to, seal its
  * credentials, store it with its event, and put it on its way to the agent. All in the writer's transaction.
  */
-export async function save(
-  w: Writer,
-  collection: Collection,
-  scope: Scope,
-  id: string,
-  existing: Stored | undefined,
-  given: Spec,
-): Promise<Stored> {
+export async function save(w: Writer, place: Place, given: Spec): Promise<Stored> {
+  const { collection, scope, id, existing, change } = place;
   const noun = nouns[collection];
   if (existing?.deletionRequestedAt)
     throw new Problem("being_deleted", "The object is being deleted by its agent. Wait until it is gone, then create it again.");
   const whole = withDefaults(noun, given);
   checkSchema(noun, whole);
-  checkRules(noun, whole, existing?.spec);
+  checkRules(noun, whole, change === "replace" ? undefined : existing?.spec);
   const { credentials, sealedCredentials, ...spec } = whole;
-  if (existing) checkImmutable(noun, existing.spec, spec);
   const targets = await resolveAll(w, noun, scope, spec);
   checkSameAgent(targets);
   checkSameProject(targets);
@@ -41,17 +44,22 @@ export async function save(
     agent && mayHaveCredentials(collection)
       ? await sealFor(agent, scope, { collection, id, spec, credentials, sealed: sealedCredentials })
       : undefined;
-  if (existing && !sealed && mayHaveCredentials(collection)) checkKept(collection, existing, spec);
+  // Another agent, and an object that takes the place of this one, never have the credentials that are kept.
+  const keeps = change !== "replace" && existing?.spec.agent === spec.agent;
+  if (existing && keeps && !sealed && mayHaveCredentials(collection)) checkKept(collection, existing, spec);
 
+  const leaves = existing && (await agentToLeave(w, noun, existing, { agent, spec: whole, change }));
+  const anew = leaves !== undefined || change === "replace";
   // New credentials are a change, though nothing of them is stored with the spec.
-  if (existing && !sealed && canonical(existing.spec) === canonical(spec)) return existing;
-  const saved = existing
+  if (existing && !anew && !sealed && canonical(existing.spec) === canonical(spec)) return existing;
+  const heir = existing && anew ? await succeed(w, existing, leaves, change) : undefined;
+  const before = heir ?? existing;
+  const saved = before
     ? await updateObject(w, {
-        ...existing,
-        generation: existing.generation + 1,
+        ...before,
+        generation: before.generation + 1,
         spec,
-        status:
-          collection === "webhooks" ? statusAfterChange(existing, spec, await clock(w)) : statusAfter(collection, existing.status, sealed),
+        status: await statusOf(w, before, spec, { heir, leaves, sealed }),
       })
     : await insertObject(w, { ...scope, collection, id, spec, status: firstStatus(collection, sealed) });
   await setReferences(
@@ -60,8 +68,27 @@ export async function save(
     targets.map((t) => ({ pointer: t.pointer, toUid: t.object.uid })),
   );
   if (agent) await deliver(w, saved, agent, sealed, existing);
+  if (heir) await deliverToUsersOf(w, heir.uid);
   return saved;
 }
+
+/** An object that takes the place of another begins anew: what was reported spoke of the one before. */
+async function statusOf(
+  w: Writer,
+  before: Stored,
+  spec: Spec,
+  { heir, leaves, sealed }: { heir: Stored | undefined; leaves: Stored | undefined; sealed: Envelope | undefined },
+): Promise<Record<string, unknown>> {
+  const { collection } = before;
+  if (heir) return leaves ? { ...firstStatus(collection, sealed), delivery: movingFrom(leaves) } : firstStatus(collection, sealed);
+  return collection === "webhooks" ? statusAfterChange(before, spec, await clock(w)) : statusAfter(collection, before.status, sealed);
+}
+
+const movingFrom = (agent: Stored) => ({
+  state: "Pending",
+  reason: "Moving",
+  message: `Agent ${agent.id} gives it up first. If that agent is not connected, the new one takes it at once.`,
+});
 
 async function deliver(
   w: Writer,

@@ -1,6 +1,7 @@
 import { isDelivered, nouns } from "../../domain/nouns.ts";
 import { differs, observe, type Report } from "../../domain/observe.ts";
 import { saveReported, tryFindDelivery } from "../../store/deliveries.ts";
+import { endTombstone } from "../../store/moves.ts";
 import { removeObject, touchReport, tryFindByUid, updateObject } from "../../store/objects.ts";
 import type { SessionRow } from "../../store/sessions.ts";
 import { type Writer, writing } from "../../store/writer.ts";
@@ -22,6 +23,11 @@ async function takeReport(s: Services, w: Writer, session: SessionRow, report: R
   if (report.generation !== undefined && !Number.isSafeInteger(report.generation)) return;
   const delivery = await tryFindDelivery(w, w.account, report.uid);
   if (!delivery || delivery.agentUid !== session.objectUid || !isDelivered(delivery.collection)) return;
+  // A tombstone of an object that moved away: there is nothing to tell of it but its end.
+  if (delivery.heir !== undefined) {
+    if (report.outcome === "deleted" && report.generation === delivery.revision) await endTombstone(w, delivery.uid);
+    return;
+  }
   const object = await tryFindByUid(w, w.account, report.uid);
   if (!object) return;
   // Sent twice because its answer got lost, or overtaken by a newer one.

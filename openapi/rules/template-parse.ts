@@ -1,5 +1,7 @@
-import { lex, lineOf, type Token, unquote } from "./lex.ts";
-import { TemplateError, type Value } from "./value.ts";
+import { lex, lineOf, TemplateError, type Token, unquote } from "./template-lex.ts";
+
+/** What can be written out in a template: an int is a bigint. */
+type Constant = boolean | string | bigint | number;
 
 /** Where a node is and how it was written, for messages. */
 interface Placed {
@@ -9,7 +11,7 @@ interface Placed {
 export type Arg = Placed &
   (
     | { kind: "dot" | "nil" }
-    | { kind: "constant"; value: Value; ideal?: "int" | "float" }
+    | { kind: "constant"; value: Constant; ideal?: "int" | "float" }
     | { kind: "field"; path: string[] }
     | { kind: "variable"; name: string; path: string[] }
     | { kind: "function"; name: string }
@@ -310,7 +312,7 @@ class Parser {
   }
 }
 
-function number(text: string): { kind: "constant"; value: Value; ideal: "int" | "float" } {
+function number(text: string): { kind: "constant"; value: Constant; ideal: "int" | "float" } {
   const plain = text.replaceAll("_", "");
   const sign = plain.startsWith("-") ? -1n : 1n;
   const digits = plain.replace(/^[+-]/, "");

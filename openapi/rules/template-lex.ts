@@ -1,4 +1,5 @@
-import { TemplateError } from "./value.ts";
+/** What was asked of a template and cannot be had; the message is for the user. */
+export class TemplateError extends Error {}
 
 export type Token =
   | { kind: "text"; text: string; at: number }

@@ -1,0 +1,24 @@
+import { applicationFaults } from "./application.ts";
+import { setFaults } from "./application-set.ts";
+import { type Fault, type Json, objectIn } from "./fault.ts";
+import { labelFaults } from "./labels.ts";
+import { projectFaults } from "./project.ts";
+
+const FORMS: Readonly<Record<string, (spec: Json) => Fault[]>> = {
+  applications: (spec) => [...applicationFaults(spec), ...labelFaults(objectIn(spec, "labels"), "/labels")],
+  applicationsets: setFaults,
+  appprojects: projectFaults,
+};
+
+/** Enough to mend at once. */
+const MOST = 20;
+
+/**
+ * What a schema cannot say of the texts in a spec. The service asks before it stores, Terraform's provider when it validates: what is
+ * missing or not known yet is no fault here.
+ */
+export function formFaults(collection: string, spec: Json): Fault[] {
+  return (FORMS[collection]?.(spec) ?? []).slice(0, MOST);
+}
+
+export type { Fault } from "./fault.ts";

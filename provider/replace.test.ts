@@ -1,0 +1,163 @@
+import { jest } from "@jest/globals";
+import { createOutpost } from "./outpost.ts";
+import { createHarness, type Harness } from "./testing/harness.ts";
+import { type RealService, startRealService } from "./testing/real.ts";
+
+jest.setTimeout(400_000);
+
+let service: RealService;
+beforeAll(async () => {
+  service = await startRealService();
+});
+afterAll(() => service?.stop());
+
+async function world<T>(use: (h: Harness) => Promise<T>): Promise<T> {
+  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
+  try {
+    return await use(h);
+  } finally {
+    await h.close();
+  }
+}
+
+/** An application with a cluster, a project and an agent below it; ids begin with `p`. */
+const hcl = (p: string, { server = "https://old.example", agent = "a", more = "", cluster = "" } = {}) => `
+resource "outpost_agent" "a" { id = "${p}-a" }
+resource "outpost_agent" "b" { id = "${p}-b" }
+resource "outpost_cluster" "c" {
+  id     = "${p}-c"
+  agent  = outpost_agent.${agent}.id
+  server = "${server}"
+  wait   = false
+  ${cluster}
+}
+resource "outpost_app_project" "p" {
+  id    = "${p}-p"
+  agent = outpost_agent.${agent}.id
+  wait  = false
+}
+resource "outpost_application" "x" {
+  id          = "${p}-x"
+  agent       = outpost_agent.${agent}.id
+  app_project = outpost_app_project.p.id
+  wait        = false
+  source      = { repo_url = "https://git.example/a.git", path = "x" }
+  destination = { cluster = outpost_cluster.c.id, namespace = "web" }
+}
+${more}
+`;
+
+const get = async (path: string) => (await service.ask("GET", `/v1/${path}`)).body as { uid: string; spec: Record<string, unknown> };
+const actions = (changes: { address: string; change: { actions: string[] } }[]) =>
+  changes.map((c) => `${c.address.replace("outpost_", "")} ${c.change.actions.join()}`);
+
+test("a cluster's address changes in place, and the application on it is not touched", () =>
+  world(async (h) => {
+    await h.apply(hcl("in"));
+    const before = await get("applications/in-x");
+    const cluster = await get("clusters/in-c");
+    const next = hcl("in", { server: "https://new.example" });
+    expect(actions(await h.plan(next))).toEqual(["cluster.c update"]);
+    await h.apply(next);
+    expect(await h.plan()).toEqual([]);
+    expect(await get("applications/in-x")).toMatchObject({ uid: before.uid });
+    expect(await get("clusters/in-c")).toMatchObject({ uid: cluster.uid, spec: { server: "https://new.example" } });
+    await h.must("destroy", "-auto-approve");
+  }));
+
+test("everything moves to another agent in one apply, without a delete in the plan", () =>
+  world(async (h) => {
+    await h.apply(hcl("mv"));
+    const before = await get("applications/mv-x");
+    const next = hcl("mv", { agent: "b" });
+    expect(actions(await h.plan(next)).sort()).toEqual(["app_project.p update", "application.x update", "cluster.c update"]);
+    await h.apply(next);
+    expect(await h.plan()).toEqual([]);
+    const after = await get("applications/mv-x");
+    expect(after.spec.agent).toBe("mv-b");
+    expect(after.uid).not.toBe(before.uid);
+    await h.must("destroy", "-auto-approve");
+  }));
+
+test("a misspelt agent destroys nothing", () =>
+  world(async (h) => {
+    await h.apply(hcl("no"));
+    const before = await get("applications/no-x");
+    h.config(hcl("no").replace(/(id +=.*"no-x"\n +agent +=) .*/, '$1 "quickstar"'));
+    expect(await h.fails("apply", "-auto-approve")).toMatch(/There is no agent `quickstar`/);
+    expect(await get("applications/no-x")).toEqual(before);
+    await h.apply(hcl("no"));
+    await h.must("destroy", "-auto-approve");
+  }));
+
+test.each([
+  ["-replace", (h: Harness, address: string) => h.must("apply", "-auto-approve", `-replace=${address}`)],
+  [
+    "taint",
+    async (h: Harness, address: string) => {
+      await h.must("taint", address);
+      return h.must("apply", "-auto-approve");
+    },
+  ],
+])("%s of a cluster, project and agent that others refer to ends with new ones, and the application stays", (how, replace) =>
+  world(async (h) => {
+    const p = how.replace("-", "");
+    await h.apply(hcl(p));
+    const application = await get(`applications/${p}-x`);
+    for (const [address, path] of [
+      ["outpost_cluster.c", `clusters/${p}-c`],
+      ["outpost_app_project.p", `appprojects/${p}-p`],
+      ["outpost_agent.a", `agents/${p}-a`],
+    ] as const) {
+      const before = await get(path);
+      await replace(h, address);
+      expect((await get(path)).uid).not.toBe(before.uid);
+      expect(await h.plan()).toEqual([]);
+    }
+    expect(await get(`applications/${p}-x`)).toMatchObject({ uid: application.uid, spec: application.spec });
+    await h.must("destroy", "-auto-approve");
+  }),
+);
+
+test("replace_triggered_by replaces a cluster under its application", () =>
+  world(async (h) => {
+    const with_ = (input: string) =>
+      hcl("tr", {
+        cluster: "lifecycle { replace_triggered_by = [terraform_data.t] }",
+        more: `resource "terraform_data" "t" { input = "${input}" }`,
+      });
+    await h.apply(with_("1"));
+    const before = await get("clusters/tr-c");
+    await h.apply(with_("2"));
+    expect((await get("clusters/tr-c")).uid).not.toBe(before.uid);
+    expect(await h.plan()).toEqual([]);
+    await h.must("destroy", "-auto-approve");
+  }));
+
+test("create_before_destroy with the same id: refused before anything is deleted, and with adopt the object stays", () =>
+  world(async (h) => {
+    const plain = hcl("cb", { cluster: "lifecycle { create_before_destroy = true }" });
+    await h.apply(plain);
+    const before = await get("clusters/cb-c");
+    expect(await h.fails("apply", "-auto-approve", "-replace=outpost_cluster.c")).toMatch(/create_before_destroy` needs `adopt = true`/);
+    expect(await get("clusters/cb-c")).toEqual(before);
+    await h.apply(hcl("cb", { cluster: "adopt = true\n  lifecycle { create_before_destroy = true }" }));
+    await h.must("apply", "-auto-approve", "-replace=outpost_cluster.c");
+    expect((await get("clusters/cb-c")).uid).toBe(before.uid);
+    expect(await h.plan()).toEqual([]);
+    await h.must("destroy", "-auto-approve");
+    expect((await service.ask("GET", "/v1/clusters/cb-c")).status).toBe(404);
+  }));
+
+test("another id deletes and creates, and a plan warns when the scope for it is not there", () =>
+  world(async (h) => {
+    const at = (scope: string) => `resource "outpost_agent" "a" {\n  id = "sc-a"\n  ${scope}\n}\n`;
+    await h.apply(at(""));
+    h.config(at('org = "nowhere"'));
+    const { stdout } = await h.must("plan", "-no-color");
+    expect(stdout.replace(/[│╷╵]/g, "").replace(/\s+/g, " ")).toMatch(
+      /There is no organization `nowhere` yet. Unless this plan creates it/,
+    );
+    await h.apply(at(""));
+    await h.must("destroy", "-auto-approve");
+  }));

@@ -1,0 +1,60 @@
+import { BAD } from "../../openapi/rules/testing/bad.ts";
+import { BASES } from "../../openapi/rules/testing/bases.ts";
+import { GOOD } from "../../openapi/rules/testing/good.ts";
+import { pathOf } from "../client/problem.ts";
+import { Diagnostics } from "../schema/diagnostics.ts";
+import { blank } from "../schema/plan.ts";
+import { print } from "../value/path.ts";
+import { Unknown, type ValueMap } from "../value/value.ts";
+import { appProject } from "./app-project.ts";
+import { application } from "./application.ts";
+import { applicationSet } from "./application-set.ts";
+import { fromSpec } from "./spec.ts";
+
+const RESOURCES = { applications: application, applicationsets: applicationSet, appprojects: appProject };
+
+function configOf(collection: keyof typeof RESOURCES, spec: object): ValueMap {
+  const { attributes } = RESOURCES[collection].schema;
+  const local = Object.fromEntries(Object.entries(attributes).filter(([name]) => !["status", "id", "uid", "generation"].includes(name)));
+  return new Map([...blank(attributes), ...fromSpec(local, JSON.parse(JSON.stringify({ ...BASES[collection], ...spec })), null)]);
+}
+
+function validate(collection: keyof typeof RESOURCES, config: ValueMap): Diagnostics {
+  const diagnostics = new Diagnostics();
+  RESOURCES[collection].validate!(config, diagnostics);
+  return diagnostics;
+}
+
+const shared = BAD.filter((one) => !one.serviceOnly);
+test.each(shared.map((one) => [one.name, one] as const))("the provider refuses %s when it validates, at its attribute", (_, bad) => {
+  const { attributes } = RESOURCES[bad.collection].schema;
+  const { list } = validate(bad.collection, configOf(bad.collection, bad.spec));
+  const place = print(pathOf(attributes, bad.pointer) ?? []);
+  expect(list.map(({ path, detail }) => [print(path ?? []), detail])).toContainEqual([place, expect.stringMatching(bad.detail)]);
+});
+
+test.each(GOOD.map(([collection, spec], i) => [`${collection} ${i}: ${JSON.stringify(spec).slice(0, 80)}`, collection, spec] as const))(
+  "the provider takes %s",
+  (_, collection, spec) => {
+    expect(validate(collection, configOf(collection, spec)).list).toEqual([]);
+  },
+);
+
+test("what is not known yet is left to the service", () => {
+  const config = configOf("applications", { syncPolicy: { syncOptions: ["CreateNamespace=true"] } });
+  const policy = new Map(config.get("sync_policy") as ValueMap).set("sync_options", [new Unknown(), "CreateNamespaces=true"]);
+  expect(validate("applications", new Map(config).set("sync_policy", policy)).list).toMatchObject([
+    { detail: expect.stringContaining("Did you mean `CreateNamespace=true`?") },
+  ]);
+  expect(validate("applications", new Map(config).set("sync_policy", new Unknown())).list).toEqual([]);
+});
+
+test("a fault inside JSON text says where it is", () => {
+  const [bad] = BAD.filter((one) => one.name === "a misspelt field of a template");
+  const { list } = validate("applicationsets", configOf("applicationsets", bad!.spec));
+  expect(list[0]!.detail).toBe("At `spec.projct`: There is no field `projct` here. Did you mean `project`?");
+});
+
+test("at least thirty of them are refused before anything is planned", () => {
+  expect(shared.length).toBeGreaterThanOrEqual(30);
+});

@@ -1,0 +1,48 @@
+import { formFaults } from "../../openapi/rules/forms.ts";
+import { pathOf } from "../client/problem.ts";
+import type { Attribute, Attributes } from "../schema/attribute.ts";
+import type { Diagnostics } from "../schema/diagnostics.ts";
+import { parseJson } from "../value/json.ts";
+import { isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
+import { toSpec } from "./spec.ts";
+
+/** Checks the texts of a configuration by the rules that the service has too. What is not known yet is left to the service. */
+export function checkForms(collection: string, attributes: Attributes, config: ValueMap, diagnostics: Diagnostics): void {
+  const spec = toSpec(attributes, known(attributes, config));
+  for (const { pointer, detail } of formFaults(collection, spec)) {
+    const path = pathOf(attributes, pointer);
+    const within = pointer.split("/").slice(1 + (path?.length ?? 0));
+    // JSON text and elements of a set have no paths inside.
+    const place = within.length > 0 ? `At \`${within.join(".").replaceAll("~1", "/").replaceAll("~0", "~")}\`: ` : "";
+    diagnostics.error("Invalid value", `${place}${detail}`, path);
+  }
+}
+
+/** The configuration without what is unknown and without texts that are no JSON; the schema refuses those. Elements keep their places. */
+function known(attributes: Attributes, value: ValueMap): ValueMap {
+  const out: ValueMap = new Map();
+  for (const [name, a] of Object.entries(attributes)) out.set(name, a.writeOnly ? null : knownOne(a, value.get(name) ?? null));
+  return out;
+}
+
+function knownOne(a: Attribute, value: Value): Value {
+  if (value === null || value instanceof Unknown) return null;
+  const { attributes } = a;
+  if (attributes) {
+    const element = (one: Value): ValueMap => (isMap(one) ? known(attributes, one) : new Map());
+    if (a.nesting === "single") return element(value);
+    if (isMap(value)) return new Map([...value].map(([key, one]) => [key, element(one)]));
+    return Array.isArray(value) ? value.map(element) : null;
+  }
+  if (Array.isArray(value)) return value.map((one) => (one instanceof Unknown || (a.rules?.each?.json && !isJson(one)) ? null : one));
+  if (isMap(value)) return new Map([...value].filter(([, one]) => !(one instanceof Unknown)));
+  return a.rules?.json && !isJson(value) ? null : value;
+}
+
+function isJson(value: Value): boolean {
+  try {
+    return typeof value === "string" && parseJson(value) !== undefined;
+  } catch {
+    return false;
+  }
+}
