@@ -19,6 +19,7 @@ import {
 import { type Application, sourcesOf } from "./application.ts";
 import type { Destination, Destinations } from "./destination.ts";
 import type { GlobalProject } from "./settings.ts";
+import { guardTenant, placeTenant } from "./tenancy.ts";
 import { markOf, ownerOf } from "./tracking.ts";
 
 interface Known {
@@ -126,7 +127,9 @@ export async function place({ destinations, projects }: Places, app: Application
   const dry = app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : [];
   const urls = [...dry, ...sourcesOf(app)].map(({ repoURL }) => repoURL);
   const refused = refusesApplication(project.value, urls, to, clusterProject);
-  return refused ? stop(refused.reason, refused.message) : bind(found.value, project.value, to.namespace);
+  if (refused) return stop(refused.reason, refused.message);
+  const bound = bind(found.value, project.value, to.namespace);
+  return bound.kind === "done" ? placeTenant(bound.value, app) : bound;
 }
 
 /** Where an application's objects are taken away: what it is made of need not be permitted any more. */
@@ -135,7 +138,9 @@ export async function placeOfDeletion({ destinations, projects }: Places, app: A
   if (found.kind !== "done") return found;
   const project = projects.find(projectOf(app));
   if (project.kind !== "done") return project;
-  return refusesPlace(project.value, app, destinations.own) ?? bind(found.value, project.value, app.spec.destination.namespace ?? "");
+  const bound =
+    refusesPlace(project.value, app, destinations.own) ?? bind(found.value, project.value, app.spec.destination.namespace ?? "");
+  return bound.kind === "done" ? done(guardTenant(bound.value, app)) : bound;
 }
 
 export const NAMESPACE_REFUSED = "NamespaceNotPermitted";

@@ -1,5 +1,3 @@
-import type { KubeObject } from "../../kube/object.ts";
-
 /**
  * Annotation of every object that comes from a scope below its agent's: `ORG/PROJECT`, with `-` for no project. The link writes it.
  * Objects without it belong to the agent's own scope, or to the cluster's operator, and serve all.
@@ -7,8 +5,28 @@ import type { KubeObject } from "../../kube/object.ts";
 export const TENANT = "outpost.dev/tenant";
 
 /** The tenant an object belongs to; undefined for the agent's own scope. */
-export function tenantOf(object: { metadata?: Pick<KubeObject["metadata"], "annotations"> }): string | undefined {
-  return object.metadata?.annotations?.[TENANT] || undefined;
+export function tenantOf(object: Marked): string | undefined {
+  return object.metadata?.annotations?.[TENANT] || tenantByName(object);
+}
+
+/** The tenant whose mark an object should carry and does not: an agent before this one wrote none. */
+export function missingTenant(object: Marked): string | undefined {
+  return object.metadata?.annotations?.[TENANT] ? undefined : tenantByName(object);
+}
+
+interface Marked {
+  metadata?: { name?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+}
+
+const PREFIXES = ["", "repo-", "repocreds-", "cluster-"];
+
+/** Objects of the agent's own scope are called by their id, those from below have a tail: so older objects tell whose they are too. */
+function tenantByName({ metadata }: Marked): string | undefined {
+  if (metadata?.labels?.["outpost.dev/managed"] !== "true") return undefined;
+  const { "outpost.dev/id": id, "outpost.dev/scope": scope } = metadata.annotations ?? {};
+  if (!id || !scope || PREFIXES.some((prefix) => metadata.name === prefix + id)) return undefined;
+  // After the account: `ORG/PROJECT`.
+  return scope.split("/").slice(-2).join("/");
 }
 
 /** How far above the user's scope an owner's is: 0 for the same, more for those above. Only for owners that serve the user. */
@@ -33,4 +51,15 @@ export function serves(owner: string | undefined, user: string | undefined): boo
   if (user === undefined) return false;
   const [org, project] = owner.split("/");
   return project === "-" && user.split("/")[0] === org;
+}
+
+// What a user may set, and what the controller sets on everything it applies. All else with this beginning says whose an object is.
+const PREFIX = "outpost.dev/";
+const HARMLESS = new Set(["depends-on", "helm-lookup", "app", "hook-phase", "hook-started-at"].map((name) => PREFIX + name));
+
+/** Marks of the service that an object carries and that only Outpost sets, besides the tenant that it belongs to. */
+export function marksIn({ metadata }: Marked, tenant: string | undefined): string[] {
+  const annotations = Object.entries(metadata?.annotations ?? {}).filter(([key, value]) => key !== TENANT || value !== tenant);
+  const keys = [...Object.keys(metadata?.labels ?? {}), ...annotations.map(([key]) => key)];
+  return keys.filter((key) => key.startsWith(PREFIX) && !HARMLESS.has(key));
 }
