@@ -24,7 +24,10 @@ test.each([undefined, "b/-"])(
       ignoreApplicationDifferences: [{ jsonPointers: ["/metadata/annotations"] }],
     };
     for (const before of [undefined, "a/-", "b/-"]) {
-      const held: LiveApplication = { ...live(tenant), metadata: { ...live(tenant).metadata, annotations: (before ? { [TENANT]: before } : {}) as Record<string, string> } };
+      const held: LiveApplication = {
+        ...live(tenant),
+        metadata: { ...live(tenant).metadata, annotations: (before ? { [TENANT]: before } : {}) as Record<string, string> },
+      };
       expect(tenantIn(updated(set(tenant, rules), generated, held))).toBe(tenant);
       expect(tenantIn(marked(set(tenant), held))).toBe(tenant);
     }
