@@ -2586,7 +2586,7 @@ export interface components {
         ClusterSpec: {
             /** @description Agent that manages this cluster. */
             agent: components["schemas"]["Reference"];
-            /** @description Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. */
+            /** @description Address of the API server. `https://kubernetes.default.svc` is the agent's own cluster: only the agent's scope may register it, to limit applications that name it to `namespaces`, and it takes no credentials, proxy or TLS settings. */
             server: string;
             /** @description Namespaces that may be managed; none means all. */
             namespaces?: components["schemas"]["Label"][];
@@ -2607,7 +2607,7 @@ export interface components {
             caData?: string;
             /** @default false */
             insecure?: boolean;
-            /** @description Write-only. Sealed to the agent's key before anything is stored; never returned. None means the agent's own service account. */
+            /** @description Write-only. Sealed to the agent's key before anything is stored; never returned. */
             credentials?: {
                 bearerToken?: string;
                 username?: string;

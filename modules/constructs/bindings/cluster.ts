@@ -147,7 +147,7 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly caData?: string;
   /** Whether cluster-scoped objects may be managed when `namespaces` is set. Default: `true`. */
   readonly clusterResources?: boolean | IResolvable;
-  /** Write-only. Sealed to the agent's key before anything is stored; never returned. None means the agent's own service account. */
+  /** Write-only. Sealed to the agent's key before anything is stored; never returned. */
   readonly credentials?: ClusterCredentials;
   /** Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `server`, a sign-in address, a proxy, `insecure`, `ca_data`, `server_name`) needs the credentials again. */
   readonly credentialsVersion?: string;
@@ -165,7 +165,7 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly project?: string;
   /** Proxy to the API server, without credentials. */
   readonly proxyUrl?: string;
-  /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. */
+  /** Address of the API server. `https://kubernetes.default.svc` is the agent's own cluster: only the agent's scope may register it, to limit applications that name it to `namespaces`, and it takes no credentials, proxy or TLS settings. */
   readonly server: string;
   /** Name that the server's certificate must have, where it is not that of the address. */
   readonly serverName?: string;
@@ -289,7 +289,7 @@ export class Cluster extends TerraformResource {
     return this.getStringAttribute("proxy_url");
   }
 
-  /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. */
+  /** Address of the API server. `https://kubernetes.default.svc` is the agent's own cluster: only the agent's scope may register it, to limit applications that name it to `namespaces`, and it takes no credentials, proxy or TLS settings. */
   get server(): string {
     return this.getStringAttribute("server");
   }

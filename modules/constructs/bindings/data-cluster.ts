@@ -207,7 +207,7 @@ export class DataCluster extends TerraformDataSource {
     return this.getStringAttribute("proxy_url");
   }
 
-  /** Address of the API server; `https://kubernetes.default.svc` is the agent's own cluster. */
+  /** Address of the API server. `https://kubernetes.default.svc` is the agent's own cluster: only the agent's scope may register it, to limit applications that name it to `namespaces`, and it takes no credentials, proxy or TLS settings. */
   get server(): string {
     return this.getStringAttribute("server");
   }

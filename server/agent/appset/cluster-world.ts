@@ -1,8 +1,10 @@
+import { isHomeAddress } from "../../base/home-cluster.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
+import { serves, tenantOf } from "../project/tenant.ts";
 import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
 import { APPSET, type Free, type LabelSelector } from "./types.ts";
 import { type Cluster, type GithubApp, repositoryFiles, type World } from "./world.ts";
@@ -12,7 +14,9 @@ export interface WorldOptions {
   namespace: string;
   repo: Pick<RepoDoor, "look">;
   /** How to get into a repository. */
-  access(url: string, project?: string): RepoAccess;
+  access(url: string, project?: string, tenant?: string): RepoAccess;
+  /** Whose set it is, where its scope is below the agent's. */
+  tenant?: string | undefined;
   /** What the project of the set's applications demands of a repository's commits. */
   integrity?(url: string, project?: string): Integrity | undefined;
   allowedProviders?: readonly string[];
@@ -21,7 +25,9 @@ export interface WorldOptions {
 }
 
 /** What generators see of the namespace that the set is in, and of the repositories that it knows. */
-export function clusterWorld({ home, namespace, repo, access, integrity, allowedProviders, clusters }: WorldOptions): World {
+export function clusterWorld(options: WorldOptions): World {
+  const { home, namespace, repo, integrity, allowedProviders, clusters, tenant } = options;
+  const access = (url: string, project?: string) => options.access(url, project, tenant);
   // By list, because only that is granted: which Secrets there are is not known before.
   const one = async (resource: Resource, name: string): Promise<Outcome<KubeObject>> => {
     if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return stop(APPSET.params, `${JSON.stringify(name)} is no name of a ${resource.kind}`);
@@ -32,13 +38,14 @@ export function clusterWorld({ home, namespace, repo, access, integrity, allowed
       : stop(APPSET.params, `there is no ${resource.kind} ${name} in namespace ${namespace}`);
   };
   return {
-    clusters: () => [...clusters()].map(clusterOf),
+    tenant,
+    clusters: () => [...clusters()].filter((secret) => servesSet(secret, tenant)).map(clusterOf),
     ...repositoryFiles(repo, access, integrity),
     allowedProviders,
-    secret: async (name, key) => {
+    secret: async (name, key, chosen = "set") => {
       const secret = await one(RESOURCES.secret, name);
       if (secret.kind !== "done") return secret;
-      const refused = withheld(secret.value);
+      const refused = withheld(secret.value) ?? notFor(secret.value, tenant, chosen);
       if (refused) return stop(APPSET.params, refused);
       const value = secret.value.data?.[key];
       if (typeof value !== "string") return stop(APPSET.params, `Secret ${name} has no ${key}`);
@@ -46,7 +53,11 @@ export function clusterWorld({ home, namespace, repo, access, integrity, allowed
     },
     githubApp: async (name, project) => {
       const secret = await one(RESOURCES.secret, name);
-      return secret.kind === "done" ? appOf(secret.value, project) : secret;
+      if (secret.kind !== "done") return secret;
+      // What another tenant keeps is as good as absent.
+      if (!serves(tenantOf(secret.value), tenant)) return stop(APPSET.params, `there is no Secret ${name} in namespace ${namespace}`);
+      const refused = typeOf(secret.value) === "repo-creds" ? undefined : notFor(secret.value, tenant, "set");
+      return refused ? stop(APPSET.params, refused) : appOf(secret.value, project);
     },
     configMap: async (name) => {
       const found = await one(RESOURCES.configMap, name);
@@ -65,7 +76,7 @@ export function clusterWorld({ home, namespace, repo, access, integrity, allowed
  * repository or cluster, he would have what the service takes care that nobody reads.
  */
 export function withheld({ metadata, type }: KubeObject): string | undefined {
-  const kind = metadata.labels?.["argocd.argoproj.io/secret-type"];
+  const kind = typeOf({ metadata });
   if (kind === "scm-creds") return undefined;
   const own = metadata.name.startsWith("outpost-agent") || metadata.labels?.["outpost.dev/managed"] === "true";
   if (!own && kind === undefined && (type === undefined || type === "Opaque")) return undefined;
@@ -73,13 +84,30 @@ export function withheld({ metadata, type }: KubeObject): string | undefined {
   return `Secret ${metadata.name} holds ${what} and is not sent to a host: put the token into a Secret of its own, labelled argocd.argoproj.io/secret-type: scm-creds`;
 }
 
+/** Names the tenants whose sets may send a Secret's tokens to hosts: `ORG/-`, `ORG/PROJECT`, with commas between them, or `*`. */
+export const FOR_TENANTS = "outpost.dev/tenants";
+
+/** Why a tenant's set may not use a Secret of the agent's namespace: the set says where the token goes. */
+function notFor({ metadata }: KubeObject, tenant: string | undefined, chosen: "set" | "operator"): string | undefined {
+  if (tenant === undefined || chosen === "operator") return undefined;
+  const listed = (metadata.annotations?.[FOR_TENANTS] ?? "").split(",").map((one) => one.trim());
+  if (listed.some((one) => one === "*" || (one !== "" && serves(one, tenant)))) return undefined;
+  return `Secret ${metadata.name} is not for sets of ${tenant}: ask the agent's operator to name this scope in its annotation ${FOR_TENANTS}`;
+}
+
+/** A tenant's Secret that claims to be the agent's own cluster is no cluster at all. */
+function servesSet(secret: KubeObject, tenant: string | undefined): boolean {
+  const owner = tenantOf(secret);
+  return serves(owner, tenant) && !(owner !== undefined && isHomeAddress(fieldsOf(secret)("server"), process.env));
+}
+
 /**
  * The GitHub App that a Secret holds, as credentials of repositories do. Its key goes nowhere, and what it is good for only to the app's own
  * address; what is kept for a project is for that one's applications alone.
  */
 export function appOf(secret: KubeObject, project: string | undefined): Outcome<GithubApp> {
-  const { name, labels } = secret.metadata;
-  const refused = labels?.["argocd.argoproj.io/secret-type"] === "repo-creds" ? undefined : withheld(secret);
+  const { name } = secret.metadata;
+  const refused = typeOf(secret) === "repo-creds" ? undefined : withheld(secret);
   if (refused) return stop(APPSET.params, refused);
   const field = fieldsOf(secret);
   const [id, key, own] = [field("githubAppID").trim(), field("githubAppPrivateKey"), field("project").trim()];
@@ -90,6 +118,8 @@ export function appOf(secret: KubeObject, project: string | undefined): Outcome<
   const githubApp = { id, ...(installationId ? { installationId } : {}), ...(baseUrl ? { baseUrl } : {}) };
   return done({ githubApp, githubAppPrivateKey: new Secret(key) });
 }
+
+const typeOf = ({ metadata }: Pick<KubeObject, "metadata">): string | undefined => metadata.labels?.["argocd.argoproj.io/secret-type"];
 
 const fieldsOf =
   ({ data }: KubeObject) =>

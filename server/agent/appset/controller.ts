@@ -4,6 +4,7 @@ import { RESOURCES } from "../../kube/path.ts";
 import { Watches } from "../../kube/watches.ts";
 import { instanceOf } from "../project/instance.ts";
 import { Places, type Scope } from "../project/places.ts";
+import { tenantOf } from "../project/tenant.ts";
 import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
 import { type LiveApplication, setOf } from "./application.ts";
 import { clusterWorld } from "./cluster-world.ts";
@@ -23,7 +24,7 @@ export interface SetControllerOptions {
   namespaces?: readonly string[];
   repo: Pick<RepoDoor, "look">;
   /** How to get into a repository. */
-  access(url: string, project?: string): RepoAccess;
+  access(url: string, project?: string, tenant?: string): RepoAccess;
   /** What a project demands of a repository's commits. */
   integrity?(url: string, project?: string): Integrity | undefined;
   allowedProviders?: readonly string[];
@@ -46,7 +47,7 @@ const MAX_DELAY_MS = 86_400_000;
 /** Watches sets, their applications and clusters, and calls `reconcileSet` for each set that may have changed, one at a time for each. */
 export class SetController {
   readonly #options: SetControllerOptions;
-  /** By namespace: a set sees and writes nothing outside its own. */
+  /** By namespace and tenant: a set sees and writes nothing outside its own. */
   readonly #deps = new Map<string, SetDeps>();
   readonly #places: Places;
   readonly #watches: Watches;
@@ -71,8 +72,11 @@ export class SetController {
     this.#watches = new Watches(home, namespace, log, this.#watching.signal);
   }
 
-  #depsOf({ metadata: { namespace = this.#options.namespace } }: ApplicationSet): SetDeps {
-    const known = this.#deps.get(namespace);
+  #depsOf(set: ApplicationSet): SetDeps {
+    const { namespace = this.#options.namespace } = set.metadata;
+    const tenant = tenantOf(set);
+    const key = JSON.stringify([namespace, tenant ?? ""]);
+    const known = this.#deps.get(key);
     if (known) return known;
     const { home, now = Date.now } = this.#options;
     const applications = {
@@ -82,9 +86,9 @@ export class SetController {
     };
     // Who may make sets elsewhere may not make us call any host: there the operator names them.
     const allowedProviders = this.#options.allowedProviders ?? (namespace === this.#options.namespace ? undefined : []);
-    const world = clusterWorld({ ...this.#options, allowedProviders, namespace, clusters: () => this.#clusters.values() });
+    const world = clusterWorld({ ...this.#options, allowedProviders, namespace, tenant, clusters: () => this.#clusters.values() });
     const made = { home, namespace, world, applications, written: (set: ApplicationSet) => this.#seenSet(set), ...this.#memory(), now };
-    this.#deps.set(namespace, made);
+    this.#deps.set(key, made);
     return made;
   }
 

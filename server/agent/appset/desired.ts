@@ -27,6 +27,8 @@ export function clashOf(set: ApplicationSet, generated: Generated, live: LiveApp
   const owner = ownerOf(live);
   if (owner) return `application ${name} belongs to ${owner.kind} ${owner.name} already`;
   if (live.metadata.annotations?.[META.generation] !== undefined) return `application ${name} is made by the service already`;
+  if (tenantOf(live) !== tenantOf(set))
+    return `application ${name} exists already and belongs to another tenant, or to the agent's own scope`;
   // One that lost its set (deleted with --cascade=orphan) is the same; one that somebody made by hand is not.
   const same = (["project", "destination", "source", "sources"] as const).every(
     (field) => canonical(live.spec[field]) === canonical(generated.spec[field]),
@@ -50,7 +52,15 @@ export function updated(set: ApplicationSet, generated: Generated, live: LiveApp
   wanted.metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), ...kept])];
   if (!isOwned(live, set)) wanted.metadata.ownerReferences = [...(live.metadata.ownerReferences ?? []), reference(set)];
   const result = keepIgnored(wanted, live, ignoreApplicationDifferences);
+  // Last: what a set ignores does not change whose its applications are.
+  result.metadata.annotations = withTenantOf(set, result.metadata.annotations);
   return canonical(compared(result)) === canonical(compared(live)) ? live : result;
+}
+
+/** The live application with the mark of its set's tenant and nothing else changed, for sets that change none. */
+export function marked(set: ApplicationSet, live: LiveApplication): LiveApplication {
+  if (tenantOf(live) === tenantOf(set)) return live;
+  return { ...live, metadata: { ...live.metadata, annotations: withTenantOf(set, live.metadata.annotations) } };
 }
 
 /** An application belongs to the tenant of its set, whatever the template says. */

@@ -3,9 +3,9 @@ import { done, type Failure } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
-import { sharesWith, sharingOf, tenantOf } from "../project/tenant.ts";
+import { marksIn, sharesWith, sharingOf, tenantOf } from "../project/tenant.ts";
 import { isOwned, type LiveApplication, META } from "./application.ts";
-import { clashOf, ignoreProblem, newApplication, updated } from "./desired.ts";
+import { clashOf, ignoreProblem, marked, newApplication, updated } from "./desired.ts";
 import { generate } from "./generate.ts";
 import { requeueMs } from "./requeue.ts";
 import { held, isReverse, isRolling, operationOf, rollOut } from "./rollout.ts";
@@ -105,7 +105,7 @@ async function keep(
   const refusedProject = projectJudge(deps, set);
   for (const one of all) {
     const { name } = one.metadata;
-    const wrong = validateApplication(one, deps.namespace) ?? (await refusedProject(one));
+    const wrong = validateApplication(one, deps.namespace) ?? forged(set, one) ?? (await refusedProject(one));
     if (wrong) {
       problems.push({ reason: APPSET.validation, message: wrong });
       continue;
@@ -153,12 +153,18 @@ function projectJudge(deps: SetDeps, set: ApplicationSet): (one: Generated) => P
   };
 }
 
+/** Why an application of the template is not made: it would say of itself what only the service says. */
+function forged(set: ApplicationSet, { metadata }: Generated): string | undefined {
+  const [mark] = marksIn({ metadata }, tenantOf(set));
+  return mark && `application ${metadata.name} carries ${mark}, which only Outpost sets: remove it from the template`;
+}
+
 async function change(deps: SetDeps, set: ApplicationSet, wanted: Generated, live: LiveApplication) {
   const clash = clashOf(set, wanted, live);
   if (clash) return { kind: "stop", reason: APPSET.clash, message: clash } satisfies Failure;
   // One that is being deleted is made anew when it is gone.
-  if (!allows(set, "update") || live.metadata.deletionTimestamp) return "same";
-  const next = updated(set, wanted, live);
+  if (live.metadata.deletionTimestamp) return "same";
+  const next = allows(set, "update") ? updated(set, wanted, live) : marked(set, live);
   return next === live ? "same" : deps.home.update(RESOURCES.application, next);
 }
 

@@ -32,7 +32,10 @@ export interface World {
   directories(at: RepositoryAt): Promise<Outcome<string[]>>;
   /** Files that fit a pattern as `git ls-files` reads it, by path. */
   files(at: RepositoryAt, patterns: { include: string[]; exclude: string[] }): Promise<Outcome<Map<string, string>>>;
-  secret(name: string, key: string): Promise<Outcome<Secret>>;
+  /** Whose set it is, where its scope is below the agent's. */
+  tenant?: string | undefined;
+  /** A token; `chosen` says who decides where it is sent: the set, or the operator by a ConfigMap. */
+  secret(name: string, key: string, chosen?: "set" | "operator"): Promise<Outcome<Secret>>;
   /** A GitHub App by the Secret that holds it; `project` is whose applications are asked for. */
   githubApp(name: string, project?: string): Promise<Outcome<GithubApp>>;
   configMap(name: string): Promise<Outcome<Record<string, string>>>;

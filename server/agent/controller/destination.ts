@@ -1,20 +1,18 @@
-import { isMetadata } from "../../base/address.ts";
+import { HOME_NAME, HOME_SERVER, isHomeAddress } from "../../base/home-cluster.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
-import { Secret } from "../../base/secret.ts";
 import { KubeClient } from "../../kube/client.ts";
-import type { KubeConfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
+import { serves, tenantOf } from "../project/tenant.ts";
 import { Adoption } from "./adopt.ts";
 import type { Application } from "./application.ts";
 import { Claims } from "./claims.ts";
+import { type ClusterSecret, readSecret } from "./cluster-secret.ts";
 import { Live } from "./live.ts";
 import { Settings } from "./settings.ts";
-import { basicOf, type SignIn, tokenOf } from "./sign-in.ts";
-import { skips } from "./skips.ts";
 import { appLabel } from "./tracking.ts";
 
-export const IN_CLUSTER = "https://kubernetes.default.svc";
+export const IN_CLUSTER = HOME_SERVER;
 
 /** One cluster applications go to, and what is known of it. */
 export interface Destination {
@@ -25,6 +23,8 @@ export interface Destination {
   own: string;
   /** The project the cluster is kept for; empty for none. */
   project: string;
+  /** The tenant that registered the cluster; undefined for the agent's own cluster and for those of the agent's scope. */
+  tenant?: string | undefined;
   /** Reads, and compares. */
   client: KubeClient;
   /** Writes and deletes: as the account that the project names, or the same as `client`. */
@@ -94,33 +94,43 @@ export class Destinations {
     }
   }
 
-  /** The cluster an application names. */
-  async find({ spec: { destination } }: Application): Promise<Outcome<Destination>> {
+  /**
+   * The cluster an application names. The agent's own cluster is never looked up: its name is reserved, and its address always means the
+   * agent's own client. Any other name or address is looked up among the clusters that serve the application's tenant.
+   */
+  async find({ metadata, spec: { destination } }: Pick<Application, "metadata" | "spec">): Promise<Outcome<Destination>> {
     const { server, name } = destination ?? {};
     if (server && name)
       return stop("DestinationInvalid", `application destination can't have both name and server defined: ${name} ${server}`);
     if (!server && !name) return stop("DestinationInvalid", "application destination has neither a server nor a name");
-    const found = this.#named({ server, name });
+    if (isHome({ server, name })) return done(this.#home());
+    const found = this.#named({ server, name }, tenantOf({ metadata }));
     if (found.length > 1) return stop("DestinationAmbiguous", `there are ${found.length} clusters ${name ?? server}`);
     if (found[0]) return this.#connect(found[0]);
-    if (name === "in-cluster" || (server && sameServer(server, IN_CLUSTER)))
-      return done(
-        this.#destination(
-          { id: IN_CLUSTER, server: IN_CLUSTER, name: "in-cluster", project: "", clusterWide: true },
-          this.#options.home,
-          this.#options.namespaces,
-        ),
-      );
     return stop("ClusterNotFound", name ? `there are no clusters with this name: ${name}` : `cluster ${server} is not configured`);
   }
 
-  /** The shard that the Secret of an application's cluster names. */
-  shardOf({ spec }: Pick<Application, "spec">): number | undefined {
-    return this.#named(spec.destination ?? {})[0]?.shard;
+  /** The cluster that one Secret describes, whatever others are called. */
+  async of(secret: KubeObject): Promise<Outcome<Destination>> {
+    const cluster = this.#secrets.get(secret.metadata.name);
+    return cluster ? this.#connect(cluster) : stop("ClusterNotFound", `there is no cluster Secret ${secret.metadata.name}`);
   }
 
-  #named({ server, name }: { server?: string | undefined; name?: string | undefined }): ClusterSecret[] {
-    return [...this.#secrets.values()].filter((c) => (name ? c.name === name : server !== undefined && sameServer(c.server, server)));
+  /** The shard that the Secret of an application's cluster names. */
+  shardOf({ metadata, spec }: Pick<Application, "metadata" | "spec">): number | undefined {
+    const destination = spec.destination ?? {};
+    return isHome(destination) ? undefined : this.#named(destination, tenantOf({ metadata }))[0]?.shard;
+  }
+
+  /** Never by address across scopes: a tenant's cluster is nothing to other tenants, nor to the agent's own applications. */
+  #named({ server, name }: Place, tenant: string | undefined): ClusterSecret[] {
+    const serving = [...this.#secrets.values()].filter((cluster) => serves(cluster.tenant, tenant));
+    return serving.filter((c) => (name ? c.name === name : !c.home && server !== undefined && sameServer(c.server, server)));
+  }
+
+  #home(): Destination {
+    const home = { id: HOME_SERVER, server: HOME_SERVER, name: HOME_NAME, project: "", tenant: undefined, clusterWide: true };
+    return this.#destination(home, this.#options.home, this.#options.namespaces);
   }
 
   async close(): Promise<void> {
@@ -150,12 +160,11 @@ export class Destinations {
   }
 
   async #connect(cluster: ClusterSecret): Promise<Outcome<Destination>> {
-    if (cluster.problem) return stop("ClusterSecretInvalid", `the Secret of cluster ${cluster.name} cannot be read: ${cluster.problem}`);
-    // A Secret may also describe the home cluster, to give it a name or namespaces.
-    const inside = sameServer(cluster.server, IN_CLUSTER);
+    if (cluster.problem) return stop("ClusterSecretInvalid", `the Secret of cluster ${cluster.name} cannot be used: ${cluster.problem}`);
     const existing = this.#open.get(cluster.id);
     if (existing) return done(existing);
-    const client = inside && !cluster.hasCredentials ? this.#options.home : new KubeClient(cluster.config!);
+    // A Secret may also describe the home cluster, to limit the applications that name it to some namespaces.
+    const client = cluster.home ? this.#options.home : new KubeClient(cluster.config!);
     return done(this.#destination(cluster, client, cluster.namespaces));
   }
 
@@ -165,9 +174,10 @@ export class Destinations {
       server,
       name,
       project,
+      tenant,
       clusterWide,
       skipped,
-    }: Pick<Destination, "id" | "server" | "name" | "project" | "clusterWide" | "skipped">,
+    }: Pick<Destination, "id" | "server" | "name" | "project" | "tenant" | "clusterWide" | "skipped">,
     client: KubeClient,
     namespaces: readonly string[],
   ): Destination {
@@ -189,6 +199,7 @@ export class Destinations {
       server,
       name,
       project,
+      tenant,
       own: this.#options.own,
       client,
       writer: client,
@@ -217,77 +228,12 @@ async function closed({ abort, owned, client, accounts }: Open): Promise<void> {
   if (owned) await client.close();
 }
 
-interface ClusterSecret {
-  /** Changes with the content, so that a new credential means a new connection. */
-  id: string;
-  name: string;
-  server: string;
-  project: string;
-  namespaces: string[];
-  clusterWide: boolean;
-  skipped: boolean;
-  shard?: number;
-  hasCredentials: boolean;
-  config?: KubeConfig;
-  problem?: string;
+interface Place {
+  server?: string | undefined;
+  name?: string | undefined;
 }
 
-function readSecret(secret: KubeObject): ClusterSecret {
-  const field = (name: string) =>
-    typeof secret.data?.[name] === "string" ? Buffer.from(secret.data[name], "base64").toString("utf8") : "";
-  const server = field("server")
-    .trim()
-    .replace(/(?<!\/)\/+$/, "");
-  const cluster: ClusterSecret = {
-    id: `${server}#${secret.metadata.uid}/${secret.metadata.resourceVersion}`,
-    name: field("name") || server,
-    server,
-    project: field("project"),
-    namespaces: field("namespaces")
-      .split(",")
-      .map((n) => n.trim())
-      .filter(Boolean),
-    clusterWide: true,
-    skipped: skips(secret),
-    hasCredentials: false,
-  };
-  // Whoever names namespaces means them alone, unless he says otherwise.
-  cluster.clusterWide = cluster.namespaces.length === 0 || field("clusterResources") === "true";
-  if (/^\d{1,4}$/.test(field("shard").trim())) cluster.shard = Number(field("shard"));
-  try {
-    const config = JSON.parse(field("config") || "{}") as ClusterConfig;
-    const tls = config.tlsClientConfig ?? {};
-    const pem = (text?: string) => (text ? Buffer.from(text, "base64").toString("utf8") : undefined);
-    const key = pem(tls.keyData);
-    const token = tokenOf(config, server);
-    const basic = basicOf(config);
-    cluster.hasCredentials = Boolean(token || basic || key);
-    cluster.config = {
-      server: new URL(server).href.replace(/(?<!\/)\/+$/, ""),
-      namespace: "default",
-      ca: pem(tls.caData),
-      cert: pem(tls.certData),
-      key: key ? new Secret(key) : undefined,
-      insecure: tls.insecure === true,
-      serverName: tls.serverName || undefined,
-      proxyUrl: config.proxyUrl || undefined,
-      token,
-      ...(basic ? { basic } : {}),
-    };
-    const addresses = [cluster.config.server, ...(config.proxyUrl ? [config.proxyUrl] : [])];
-    if (addresses.some((address) => isMetadata(new URL(address).hostname))) cluster.problem = "it leads to a refused address";
-    // A proxy of another kind would only be seen to be silent.
-    if (config.proxyUrl && !/^https?:$/.test(new URL(config.proxyUrl).protocol)) cluster.problem = "its proxyUrl is neither http nor https";
-  } catch {
-    // The message of the parser would quote the content.
-    cluster.problem = "its server is no URL or its config no JSON";
-  }
-  return cluster;
-}
-
-/** The `config` field of a cluster Secret. */
-interface ClusterConfig extends SignIn {
-  tlsClientConfig?: { insecure?: boolean; serverName?: string; caData?: string; certData?: string; keyData?: string };
-}
+const isHome = ({ server, name }: Place): boolean =>
+  name ? name === HOME_NAME : server !== undefined && isHomeAddress(server, process.env);
 
 const sameServer = (a: string, b: string): boolean => a.replace(/(?<!\/)\/+$/, "") === b.replace(/(?<!\/)\/+$/, "");

@@ -103,11 +103,11 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
   const allowed = env.OUTPOST_SCM_PROVIDERS?.split(",").map((one) => one.trim());
   const { deps } = controller;
   const integrity = (url: string, project?: string) => lookIntegrity(deps, url, project);
-  const access = (url: string, project?: string) => {
-    const rules = project === undefined ? undefined : deps.projects.under(project, undefined);
-    const own = deps.repositories.find(url, project);
+  const access = (url: string, project?: string, tenant?: string) => {
+    const rules = project === undefined ? undefined : deps.projects.under(project, tenant);
+    const own = deps.repositories.find(url, project, tenant);
     const found = rules ? within(own, rules.kind === "done" ? lendingTo(rules.value) : []) : own;
-    return integrity(url, project) ? { ...found, keyring: deps.repositories.keyring } : found;
+    return integrity(url, project) ? { ...found, keyring: deps.repositories.keyringOf(tenant) } : found;
   };
   const sets = new SetController({
     home,

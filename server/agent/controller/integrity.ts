@@ -1,6 +1,7 @@
 import type { Outcome } from "../../base/outcome.ts";
 import { type Demand, demandForAll } from "../project/integrity.ts";
 import { chainOf, type Project } from "../project/project.ts";
+import { tenantOf } from "../project/tenant.ts";
 import type { Integrity, Source } from "../repo/types.ts";
 import { type Application, deployedSources, revisionsOf, sourcesOf } from "./application.ts";
 import type { Deps } from "./deps.ts";
@@ -28,7 +29,7 @@ export function lookIntegrity({ projects }: Pick<Known, "projects">, repoURL: st
 /** Another text for each policy and set of keys that an application is under; undefined where it is under none. */
 export function demandsOf({ projects, repositories }: Known, app: Application): unknown {
   const demands = sourcesOf(app).map((source) => demandOf(projects.of(app), source));
-  return demands.some(Boolean) ? [demands, repositories.keyringDigest] : undefined;
+  return demands.some(Boolean) ? [demands, repositories.keyringDigestOf(tenantOf(app))] : undefined;
 }
 
 /** Charts and artifacts have no commits. A project that cannot be read lets nothing through before this is asked. */

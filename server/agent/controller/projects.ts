@@ -21,6 +21,7 @@ import { serves, sharesWith, sharingOf, tenantOf } from "../project/tenant.ts";
 import { type Application, sourcesOf } from "./application.ts";
 import type { Destination, Destinations } from "./destination.ts";
 import type { GlobalProject } from "./settings.ts";
+import { guardTenant, placeTenant } from "./tenancy.ts";
 import { markOf, ownerOf } from "./tracking.ts";
 
 interface Known {
@@ -210,7 +211,8 @@ export async function place({ destinations, projects }: Places, app: Application
   const urls = [...dry, ...sourcesOf(app)].map(({ repoURL }) => repoURL);
   const refused = refusesApplication(project.value, urls, to, clusterProject);
   if (refused) return stop(refused.reason, refused.message);
-  return bind(found.value, project.value, to.namespace, tenantUnder(app, project.value));
+  const bound = bind(found.value, project.value, to.namespace, tenantUnder(app, project.value));
+  return bound.kind === "done" ? placeTenant(bound.value, app) : bound;
 }
 
 /** Where an application's objects are taken away: what it is made of need not be permitted any more. */
@@ -220,7 +222,9 @@ export async function placeOfDeletion({ destinations, projects }: Places, app: A
   const project = projects.of(app);
   if (project.kind !== "done") return project;
   const { namespace = "" } = app.spec.destination;
-  return refusesPlace(project.value, app, destinations.own) ?? bind(found.value, project.value, namespace, tenantUnder(app, project.value));
+  const outside = refusesPlace(project.value, app, destinations.own);
+  const bound = outside ?? bind(found.value, project.value, namespace, tenantUnder(app, project.value));
+  return bound.kind === "done" ? done(guardTenant(bound.value, app)) : bound;
 }
 
 export const NAMESPACE_REFUSED = "NamespaceNotPermitted";

@@ -3,6 +3,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { gvkOf } from "../../kube/object.ts";
 import { instanceOf } from "../project/instance.ts";
 import { chainOf, type Project, refusesSource } from "../project/project.ts";
+import { tenantOf } from "../project/tenant.ts";
 import type { Freshness, Keyring, Rendered, RenderRequest, RepoAccess, Source } from "../repo/types.ts";
 import { type Application, META } from "./application.ts";
 import type { Deps } from "./deps.ts";
@@ -12,6 +13,7 @@ import { looksUp, renderReading, versionsOf } from "./lookup.ts";
 import { type Normalised, normalise } from "./normalise.ts";
 import { projectOf } from "./projects.ts";
 import type { Repositories } from "./repositories.ts";
+import { inherited } from "./tenancy.ts";
 
 /** What is known of the content already: the caller's key, and the commits that a look a moment ago has found. */
 export interface Known {
@@ -55,7 +57,7 @@ export async function requestFor(
     const version = await destination.client.json<{ gitVersion: string }>("GET", "/version");
     if (version.kind === "done") destination.version = version.value.gitVersion;
   }
-  const project = projectOf(app);
+  const [project, tenant] = [projectOf(app), tenantOf(app)];
   const rules = deps.projects.of(app);
   return {
     app: { name: instanceOf(app, deps.namespace), namespace: deps.namespace, project },
@@ -63,16 +65,16 @@ export async function requestFor(
     sources: sources.map((source, i) => {
       const commit = revisions?.[i];
       const integrity = integrityOf(deps, app, source, i);
-      const found = within(access.find(source.repoURL, project), rules.kind === "done" ? lendingTo(rules.value) : []);
+      const found = within(access.find(source.repoURL, project, tenant), rules.kind === "done" ? lendingTo(rules.value) : []);
       return {
         source,
-        repo: integrity ? withKeys(found, deps.repositories.keyring) : found,
+        repo: integrity ? withKeys(found, deps.repositories.keyringOf(tenant)) : found,
         ...(integrity ? { integrity } : {}),
         ...(commit && COMMIT.test(commit) && !source.chart ? { commit } : {}),
       };
     }),
     // A chart's dependencies are sources too.
-    charts: access.charts(project).filter(({ url }) => rules.kind === "done" && !refusesSource(rules.value, url)),
+    charts: access.charts(project, tenant).filter(({ url }) => rules.kind === "done" && !refusesSource(rules.value, url)),
     freshness,
     sinceMs,
     kubeVersion: destination.version,
@@ -118,14 +120,17 @@ function withKeys(access: RepoAccess, keyring: Keyring): RepoAccess {
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /** What of a destination decides how objects look: which kinds it has, and which are nobody's business there. */
-export type Shape = Pick<Destination, "settings" | "server" | "own"> & { client: { discovery: Pick<KubeClient["discovery"], "find"> } };
+export type Shape = Pick<Destination, "settings" | "server" | "own" | "tenant"> & {
+  client: { discovery: Pick<KubeClient["discovery"], "find"> };
+};
 
 /** The rendered objects as targets, without the kinds that the settings leave out. */
 export async function toTargets(
   app: Application,
-  { client, settings, server, own }: Shape,
-  objects: Parameters<typeof normalise>[0],
+  { client, settings, server, own, tenant }: Shape,
+  rendered: Parameters<typeof normalise>[0],
 ): Promise<Normalised> {
+  const objects = inherited(app, { own, tenant }, rendered);
   const excluded = objects.filter((object) => settings.excludes(gvkOf(object).group, object.kind, server));
   const normalised = await normalise(
     excluded.length ? objects.filter((object) => !excluded.includes(object)) : objects,

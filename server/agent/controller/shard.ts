@@ -9,7 +9,7 @@ export class Shard {
   readonly count: number;
   readonly #by: "application" | "cluster";
   /** The shard that the Secret of an application's cluster names; it counts where clusters are shared out, and such a shard is there. */
-  pinned: (app: Pick<Application, "spec">) => number | undefined = () => undefined;
+  pinned: (app: Pick<Application, "metadata" | "spec">) => number | undefined = () => undefined;
 
   constructor(index = 0, count = 1, by: "application" | "cluster" = "application") {
     if (!Number.isInteger(count) || count < 1 || count > MAX_SHARDS) throw new Error(`OUTPOST_SHARDS must be from 1 to ${MAX_SHARDS}`);

@@ -1,5 +1,8 @@
+import { digest } from "../../base/canonical.ts";
 import { instanceOf } from "../project/instance.ts";
+import { tenantOf } from "../project/tenant.ts";
 import type { RenderRequest, RepoAccess } from "../repo/types.ts";
+import { identityOf } from "../repo/url.ts";
 import { type Application, sourcesOf } from "./application.ts";
 import type { Deps } from "./deps.ts";
 import { demandsOf } from "./integrity.ts";
@@ -33,7 +36,7 @@ export async function survey(deps: Deps, url: string, names: Iterable<string>): 
     // One that is being deleted, or left alone, asks nothing; the others that nothing is known of ask themselves.
     if (!app || app.metadata.deletionTimestamp) continue;
     const ask = await question(deps, app, url, access);
-    const repo = access.find(url, projectOf(app));
+    const repo = access.find(url, projectOf(app), tenantOf(app));
     if (!ask) forgotten(deps, name, findings);
     else if (!ways.get(repo)?.push({ app, ask })) ways.set(repo, [{ app, ask }]);
   }
@@ -118,22 +121,24 @@ function sharedAccess({ repositories }: Deps) {
   const ways = new Map<string, RepoAccess>();
   const charts = new Map<string, RepoAccess[]>();
   return {
-    find: (url: string, project?: string): RepoAccess => {
-      const asked = JSON.stringify([url, project ?? ""]);
+    find: (url: string, project?: string, tenant?: string): RepoAccess => {
+      const asked = JSON.stringify([url, project ?? "", tenant ?? ""]);
       let known = ways.get(asked);
       if (!known) {
-        const access = repositories.find(url, project);
-        // What lies beside it for its submodules is each project's own.
-        const key = JSON.stringify([url, access.project ?? "", access.ways ? (project ?? "") : ""]);
+        const access = repositories.find(url, project, tenant);
+        // What lies beside it for its submodules is each project's and each tenant's own.
+        const beside = access.ways ? [project ?? "", tenant ?? ""] : [];
+        const key = digest([identityOf(access), access.project ?? "", access.refused ?? null, beside]);
         if (!found.has(key)) found.set(key, access);
         known = found.get(key)!;
         ways.set(asked, known);
       }
       return known;
     },
-    charts: (project = ""): RepoAccess[] => {
-      if (!charts.has(project)) charts.set(project, repositories.charts(project));
-      return charts.get(project)!;
+    charts: (project = "", tenant?: string): RepoAccess[] => {
+      const asked = JSON.stringify([project, tenant ?? ""]);
+      if (!charts.has(asked)) charts.set(asked, repositories.charts(project, tenant));
+      return charts.get(asked)!;
     },
   };
 }

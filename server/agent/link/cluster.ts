@@ -12,6 +12,7 @@ import { AUDIENCE, chooseCredentials, mayKeep, openCredentials } from "./credent
 import { fits, projectOf } from "./fits.ts";
 import { type Content, putManaged } from "./managed.ts";
 import { partsOf } from "./names.ts";
+import { refusesCluster } from "./reserved.ts";
 import { data, field, SECRET_TYPE } from "./secrets.ts";
 import { defined } from "./spec.ts";
 
@@ -33,6 +34,8 @@ export async function putCluster(ctx: Context, object: WorkerObject): Promise<Ou
   const fitting = fits<Schemas["ClusterSpec"]>(validateClusterSpec, object.spec);
   if (fitting.kind !== "done") return fitting;
   const spec = fitting.value;
+  const refused = refusesCluster(object, spec);
+  if (refused) return refused;
   const project = projectOf(spec, object.resolved);
   if (project.kind !== "done") return project;
   const audience = audienceOf("clusters", { ...spec });

@@ -7,7 +7,6 @@ import type { RepoDoor } from "../repo/types.ts";
 import type { Context } from "./context.ts";
 import type { Collection } from "./names.ts";
 import { repositoryAccess, withCluster } from "./reach.ts";
-import { field } from "./secrets.ts";
 
 type Connection = Schemas["Connection"];
 export type ConnectionStatus = { connection: Connection; serverVersion?: string };
@@ -30,8 +29,7 @@ export async function testRepository(ctx: Context, repo: RepoDoor, secret: KubeO
 
 /** Tries a cluster with the credentials that its Secret has. */
 export async function testCluster(ctx: Context, secret: KubeObject): Promise<ConnectionStatus> {
-  const name = field(secret, "name") ?? "";
-  const version = await withCluster(ctx, { name }, (client) =>
+  const version = await withCluster(ctx, secret, (client) =>
     client.json<{ gitVersion?: string }>("GET", "/version", { deadlineMs: 10_000 }),
   );
   if (version.kind !== "done") return { connection: failed({ ...version, reason: layerOf(version) }) };

@@ -4,6 +4,7 @@ import { KUBE } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
+import { TENANT } from "../project/tenant.ts";
 import type { Context } from "./context.ts";
 import { type Marks, partsOf } from "./names.ts";
 
@@ -20,6 +21,8 @@ interface Entry {
   generation: number;
   scope: string;
   id: string;
+  /** It was placed by its scope: an agent before this one put those of tenants among the agent's own. */
+  placed?: true;
 }
 type Entries = Record<string, Entry>;
 type Data = Record<string, string>;
@@ -28,6 +31,8 @@ type Data = Record<string, string>;
 export interface Shared {
   /** The ConfigMap's name. */
   name: string;
+  /** Whose ConfigMap it is; undefined for those that Argo CD reads. */
+  tenant?: string | undefined;
   /** Nobody but its owner writes it: a part that is there without an owner is somebody else's. */
   alone: boolean;
   has(data: Data, at: string, uid: string): boolean;
@@ -46,9 +51,12 @@ export function entriesIn(shared: Shared, configMap: KubeObject, account: string
   return found;
 }
 
+/** Whether a part was placed by its scope, and not by an agent that put all scopes' parts together. */
+export const isPlaced = (configMap: KubeObject, at: string): boolean => read(configMap)[at]?.placed === true;
+
 /** Writes an object's part, never over one that somebody else made. */
 export async function putEntry(ctx: Context, shared: Shared, at: string, object: WorkerObject, value: string): Promise<Outcome<undefined>> {
-  return changeConfigMap(ctx, shared.name, (data, entries) => {
+  return changeConfigMap(ctx, shared, (data, entries) => {
     const held = entries[at];
     const marks = held && marksIn(held, ctx.account);
     const mine = marks && (marks.uid === object.uid || marks.key === object.key);
@@ -65,14 +73,14 @@ export async function putEntry(ctx: Context, shared: Shared, at: string, object:
     // What it was called before, and the part of an object of the same name that was forgotten by force.
     const [rest, left] = without(shared, data, entries, (name, entry) => entry.uid === object.uid || name === at);
     const { scope, id } = partsOf(object.key);
-    const entry: Entry = { uid: object.uid, generation: object.generation, scope: `${ctx.account}/${scope}`, id };
+    const entry: Entry = { uid: object.uid, generation: object.generation, scope: `${ctx.account}/${scope}`, id, placed: true };
     return done({ data: shared.with(rest, at, object.uid, value), entries: { ...left, [at]: entry } });
   });
 }
 
 /** Takes out the part that is this very object's. */
 export async function removeEntry(ctx: Context, shared: Shared, object: WorkerObject): Promise<Outcome<undefined>> {
-  return changeConfigMap(ctx, shared.name, (data, entries) => {
+  return changeConfigMap(ctx, shared, (data, entries) => {
     if (!Object.values(entries).some(({ uid }) => uid === object.uid)) return done(undefined);
     const [rest, left] = without(shared, data, entries, (_, { uid }) => uid === object.uid);
     return done({ data: rest, entries: left });
@@ -92,7 +100,11 @@ function without(shared: Shared, data: Data, entries: Entries, goes: (at: string
 type Change = (data: Data, entries: Entries) => Outcome<{ data: Data; entries?: Entries } | undefined>;
 
 /** Changes a ConfigMap that others write too, on what it is at that moment. Nothing is written when nothing differs. */
-export async function changeConfigMap(ctx: Context, name: string, change: Change): Promise<Outcome<undefined>> {
+export async function changeConfigMap(
+  ctx: Context,
+  { name, tenant }: Pick<Shared, "name" | "tenant">,
+  change: Change,
+): Promise<Outcome<undefined>> {
   for (let attempt = 0; attempt < WRITES; attempt++) {
     const found = await ctx.client.get(RESOURCES.configMap, ctx.namespace, name);
     if (found.kind !== "done" && found.reason !== KUBE.notFound) return found;
@@ -105,7 +117,11 @@ export async function changeConfigMap(ctx: Context, name: string, change: Change
     const { data, entries: owners = entries } = changed.value;
     if (canonical({ data, owners }) === canonical({ data: before, owners: entries })) return done(undefined);
     const { [ENTRIES]: _, ...others } = existing?.metadata.annotations ?? {};
-    const annotations = { ...others, ...(Object.keys(owners).length ? { [ENTRIES]: canonical(owners) } : {}) };
+    const annotations = {
+      ...others,
+      ...(Object.keys(owners).length ? { [ENTRIES]: canonical(owners) } : {}),
+      ...(tenant === undefined ? {} : { [TENANT]: tenant }),
+    };
     // By this label the engine finds it.
     const labels = { ...existing?.metadata.labels, [PART_OF]: "argocd" };
     const metadata = { name, namespace: ctx.namespace, ...existing?.metadata, labels, annotations };

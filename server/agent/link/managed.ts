@@ -4,8 +4,9 @@ import { KUBE } from "../../kube/errors.ts";
 import { describe, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
+import { TENANT } from "../project/tenant.ts";
 import type { Context } from "./context.ts";
-import { annotationsOf, MANAGED, MARK, marksOf, nameOf } from "./names.ts";
+import { annotationsOf, MANAGED, MARK, marksOf, nameOf, tenantOfDelivery } from "./names.ts";
 
 /** What a delivery makes of an object: all of it but the marks, which are the same for all. */
 export interface Content {
@@ -77,6 +78,7 @@ function merge(ctx: Context, base: KubeObject, existing: KubeObject | undefined,
     if (value === undefined) delete annotations[key];
     else annotations[key] = value;
   }
+  if (!tenantOfDelivery(object)) delete annotations[TENANT];
   const finalizers = existing ? existing.metadata.finalizers : content.finalizers;
   const metadata = { ...base.metadata, ...existing?.metadata, labels, annotations, ...(finalizers?.length ? { finalizers } : {}) };
   const next: KubeObject = { ...base, ...existing, metadata, ...content.fields };

@@ -66,10 +66,14 @@ export class Observer {
     this.done = Promise.all(watches.map(({ ended }) => ended));
   }
 
-  /** All that is held, as the service asks for it on each connect; waits for the first lists. */
+  /**
+   * All that is held, as the service asks for it on each connect; waits for the first lists. What lacks its tenant's mark is left out, so that
+   * the service sends it again and it is written with the mark.
+   */
   async known(): Promise<Schemas["Known"][]> {
     await Promise.all(this.#listed);
-    return [...this.#held.values()].map(({ collection, key, uid, generation }) => ({ collection, key, uid, generation }));
+    const marked = [...this.#held.values()].filter(({ unmarked }) => !unmarked);
+    return marked.map(({ collection, key, uid, generation }) => ({ collection, key, uid, generation }));
   }
 
   /** Reports everything again: the service may have lost what it was told. */

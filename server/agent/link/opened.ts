@@ -23,7 +23,7 @@ export async function wasOpenedBefore(ctx: Context, id: string): Promise<Outcome
 /** Call it before the Secret forgets them. */
 export async function rememberOpened(ctx: Context, ids: readonly string[]): Promise<Outcome<undefined>> {
   if (ids.length === 0) return done(undefined);
-  return changeConfigMap(ctx, OPENED_BEFORE, (data) => {
+  return changeConfigMap(ctx, { name: OPENED_BEFORE }, (data) => {
     const known = idsIn(data);
     const added = ids.filter((id) => !known.includes(id));
     return done(added.length === 0 ? undefined : { data: { ...data, ids: [...added, ...known].slice(0, MAX_IDS).join("\n") } });

@@ -33,10 +33,10 @@ export async function repositories(ctx: Context): Promise<Outcome<Repositories>>
   return done(all);
 }
 
-/** Lends a client of the cluster that a destination names, by the Secrets as they are now. */
+/** Lends a client of the cluster that a Secret describes, as the Secrets are now. */
 export async function withCluster<T>(
   ctx: Context,
-  destination: { name?: string; server?: string },
+  secret: KubeObject,
   work: (client: KubeClient) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   const listed = await ctx.client.list(RESOURCES.secret, { namespace: ctx.namespace, labelSelector: `${SECRET_TYPE}=cluster` });
@@ -50,8 +50,7 @@ export async function withCluster<T>(
   });
   try {
     destinations.replace(listed.value.items);
-    // It reads nothing else of an Application.
-    const found = await destinations.find({ spec: { destination } } as Parameters<Destinations["find"]>[0]);
+    const found = await destinations.of(secret);
     return found.kind === "done" ? await work(found.value.client) : found;
   } finally {
     await destinations.close();

@@ -12,7 +12,9 @@ import { changeConfigMap } from "./entries.ts";
 import { fits, projectOf } from "./fits.ts";
 import { withKnownHosts } from "./known-hosts.ts";
 import { type Content, deleteOwn, findOwn, putManaged } from "./managed.ts";
+import { tenantOfDelivery } from "./names.ts";
 import { rememberOpened } from "./opened.ts";
+import { refusesRepository } from "./reserved.ts";
 import { data, field, SECRET_TYPE } from "./secrets.ts";
 import { HOST_KEYS, TRUST } from "./trust.ts";
 
@@ -34,7 +36,9 @@ export async function putRepository(ctx: Context, object: WorkerObject): Promise
   const spec = fits<Schemas["RepositorySpec"]>(validateRepositorySpec, object.spec);
   if (spec.kind !== "done") return spec;
   const written = await putAccess(ctx, object, spec.value as Spec, "repository");
-  return written.kind === "done" ? putKnownHosts(ctx, object.uid, spec.value.sshKnownHosts) : written;
+  // What is in the shared ConfigMap is trusted for all: a tenant's host keys stay in the repository's own Secret.
+  const shared = tenantOfDelivery(object) === undefined ? spec.value.sshKnownHosts : undefined;
+  return written.kind === "done" ? putKnownHosts(ctx, object.uid, shared) : written;
 }
 
 /** Writes the Secret of credentials for all repositories whose addresses begin alike. */
@@ -44,6 +48,8 @@ export async function putRepositoryCredential(ctx: Context, object: WorkerObject
 }
 
 async function putAccess(ctx: Context, object: WorkerObject, spec: Spec, type: "repository" | "repo-creds"): Promise<Outcome<undefined>> {
+  const refused = refusesRepository(object, spec);
+  if (refused) return refused;
   const project = projectOf(spec, object.resolved);
   if (project.kind !== "done") return project;
   const audience = audienceOf(type === "repository" ? "repositories" : "repositorycredentials", { ...spec });
@@ -68,7 +74,7 @@ async function putAccess(ctx: Context, object: WorkerObject, spec: Spec, type: "
     return done({
       labels: { [SECRET_TYPE]: type },
       annotations: { ...annotations, [AUDIENCE]: some ? canonical(audience) : undefined },
-      fields: { type: "Opaque", data: data({ ...fieldsOf(spec, project.value), ...secret }) },
+      fields: { type: "Opaque", data: data({ ...fieldsOf(spec, project.value), ...secret, sshKnownHosts: ownHosts(object, spec) }) },
     });
   };
   const put = await putManaged(ctx, RESOURCES.secret, object, build);
@@ -89,6 +95,7 @@ function missingKey(spec: Spec, secret: Record<string, string | undefined>): Ret
   return undefined;
 }
 
+const ownHosts = (object: WorkerObject, { sshKnownHosts }: Spec) => (tenantOfDelivery(object) === undefined ? undefined : sshKnownHosts);
 const yes = (value: boolean | undefined) => (value ? "true" : undefined);
 const number = (value: number | undefined) => (value ? String(value) : undefined);
 
@@ -154,7 +161,7 @@ export async function removeSecret(ctx: Context, object: WorkerObject): Promise<
 }
 
 async function putKnownHosts(ctx: Context, uid: string, lines: string | undefined): Promise<Outcome<undefined>> {
-  return changeConfigMap(ctx, TRUST.hosts.name, (before) => {
+  return changeConfigMap(ctx, TRUST.hosts, (before) => {
     const text = withKnownHosts(before[HOST_KEYS] ?? "", uid, lines);
     return done(text === (before[HOST_KEYS] ?? "") ? undefined : { data: { ...before, [HOST_KEYS]: text } });
   });

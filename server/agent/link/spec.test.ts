@@ -4,7 +4,7 @@ import { toApplicationSpec } from "./spec.ts";
 type Spec = Schemas["ApplicationSpec"];
 const base: Spec = { agent: "one", argoProject: "default", revisionHistoryLimit: 10, destination: { namespace: "web" } };
 const source = { repoURL: "https://git.example.com/a.git", targetRevision: "HEAD" };
-const fixed = { project: "default", revisionHistoryLimit: 10, destination: { server: "https://kubernetes.default.svc", namespace: "web" } };
+const fixed = { project: "default", revisionHistoryLimit: 10, destination: { name: "in-cluster", namespace: "web" } };
 
 const table: [
   string,

@@ -1,11 +1,11 @@
 import type { Schemas } from "../../../openapi/client.ts";
+import { HOME_NAME } from "../../base/home-cluster.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
 import { projectOf } from "./fits.ts";
 
 type Spec = Schemas["ApplicationSpec"];
 type Source = Schemas["ApplicationSource"];
-export const IN_CLUSTER = "https://kubernetes.default.svc";
 
 /** Turns the contract's ApplicationSpec into `spec` of an `argoproj.io/v1alpha1` Application. */
 export function toApplicationSpec(spec: Spec, resolved: WorkerObject["resolved"]): Outcome<Record<string, unknown>> {
@@ -53,7 +53,8 @@ function toSource(source: Source, repoURL: string): Record<string, unknown> {
 
 function toDestination(spec: Spec, resolved: WorkerObject["resolved"]): Outcome<Record<string, unknown>> {
   const { cluster, namespace } = spec.destination;
-  if (!cluster) return done(defined({ server: IN_CLUSTER, namespace }));
+  // A reserved name: an address could be claimed by a cluster that somebody registers.
+  if (!cluster) return done(defined({ name: HOME_NAME, namespace }));
   const { name, server } = resolved?.cluster ?? {};
   // By name where there is one: two registrations of one address stay two. Argo CD refuses both at once.
   if (name) return done(defined({ name, namespace }));

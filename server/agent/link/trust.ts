@@ -2,20 +2,23 @@ import type { Schemas } from "../../../openapi/client.ts";
 import { validateGnupgKeySpec, validateRepositoryCertificateSpec } from "../../../openapi/contract/validators.js";
 import { readCertificates } from "../../base/certificates.ts";
 import { parsePublicKey } from "../../base/openpgp.ts";
-import { type Outcome, stop } from "../../base/outcome.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { readSshKeys } from "../../base/ssh-keys.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
+import { TRUST_NAMES, trustName } from "../project/trust-names.ts";
 import type { Context } from "./context.ts";
 import { putEntry, removeEntry, type Shared } from "./entries.ts";
 import { fits } from "./fits.ts";
 import { knownHostsOf, withKnownHosts } from "./known-hosts.ts";
+import { tenantOfDelivery } from "./names.ts";
 import { defined } from "./spec.ts";
 
 type Data = Record<string, string>;
 
 /** A ConfigMap with a key for each part. */
-const byKey = (name: string): Shared => ({
-  name,
+const byKey = (base: string, tenant?: string): Shared => ({
+  name: trustName(base, tenant),
+  tenant,
   alone: true,
   has: (data, at) => data[at] !== undefined,
   with: (data, at, _uid, value) => {
@@ -25,17 +28,41 @@ const byKey = (name: string): Shared => ({
 });
 
 export const HOST_KEYS = "ssh_known_hosts";
-/** Argo CD's ConfigMaps of what is trusted. Host keys are one text, in which everybody has lines. */
-export const TRUST = {
-  certificates: byKey("argocd-tls-certs-cm"),
-  keys: byKey("argocd-gpg-keys-cm"),
-  hosts: {
-    name: "argocd-ssh-known-hosts-cm",
-    alone: false,
-    has: (data, _, uid) => knownHostsOf(data[HOST_KEYS] ?? "", uid).length > 0,
-    with: (data, _, uid, value) => ({ ...data, [HOST_KEYS]: withKnownHosts(data[HOST_KEYS] ?? "", uid, value) }),
-  } as Shared,
-} as const;
+/** Host keys are one text, in which each object has lines of its own. */
+const hosts = (tenant?: string): Shared => ({
+  name: trustName(TRUST_NAMES.hosts, tenant),
+  tenant,
+  alone: false,
+  has: (data, _, uid) => knownHostsOf(data[HOST_KEYS] ?? "", uid).length > 0,
+  with: (data, _, uid, value) => ({ ...data, [HOST_KEYS]: withKnownHosts(data[HOST_KEYS] ?? "", uid, value) }),
+});
+
+/** The ConfigMaps of what a scope trusts: Argo CD's own for the agent's scope, others for each tenant, which only its connections use. */
+export const trustOf = (tenant?: string) => ({
+  certificates: byKey(TRUST_NAMES.certificates, tenant),
+  keys: byKey(TRUST_NAMES.keys, tenant),
+  hosts: hosts(tenant),
+});
+export const TRUST = trustOf();
+
+type Part = keyof typeof TRUST;
+
+/** Writes a part where its scope's are. What an older agent put among the agent's own goes from there. */
+async function put(ctx: Context, part: Part, object: WorkerObject, [at, value]: [string, string]): Promise<Outcome<undefined>> {
+  const tenant = tenantOfDelivery(object);
+  const moved = tenant === undefined ? done(undefined) : await removeEntry(ctx, TRUST[part], object);
+  return moved.kind === "done" ? putEntry(ctx, trustOf(tenant)[part], at, object, value) : moved;
+}
+
+async function remove(ctx: Context, parts: Part[], object: WorkerObject): Promise<Outcome<undefined>> {
+  const tenant = tenantOfDelivery(object);
+  for (const part of parts)
+    for (const shared of tenant === undefined ? [TRUST[part]] : [trustOf(tenant)[part], TRUST[part]]) {
+      const removed = await removeEntry(ctx, shared, object);
+      if (removed.kind !== "done") return removed;
+    }
+  return done(undefined);
+}
 
 /** Writes the certificates of a host, or its keys. */
 export async function putCertificate(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
@@ -45,19 +72,17 @@ export async function putCertificate(ctx: Context, object: WorkerObject): Promis
   const host = spec.value.host.toLowerCase();
   if (type === "https") {
     const read = readCertificates(data);
-    return read.kind === "done" ? putEntry(ctx, TRUST.certificates, host, object, `${data.trim()}\n`) : stop(read.reason, read.message);
+    return read.kind === "done" ? put(ctx, "certificates", object, [host, `${data.trim()}\n`]) : stop(read.reason, read.message);
   }
   const read = readSshKeys(data);
   if (read.kind !== "done") return stop(read.reason, read.message);
   const lines = read.value.map((key) => `${host} ${key.type} ${key.base64}`).join("\n");
-  return putEntry(ctx, TRUST.hosts, host, object, lines);
+  return put(ctx, "hosts", object, [host, lines]);
 }
 
-/** Of a tombstone only the uid is known, so both places are looked at. */
-export async function removeCertificate(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
-  const removed = await removeEntry(ctx, TRUST.certificates, object);
-  return removed.kind === "done" ? removeEntry(ctx, TRUST.hosts, object) : removed;
-}
+/** A tombstone does not say which of the two it was, so both places are looked at. */
+export const removeCertificate = (ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> =>
+  remove(ctx, ["certificates", "hosts"], object);
 
 /** Writes a public key under its id, as Argo CD names it. */
 export async function putGnupgKey(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
@@ -65,10 +90,10 @@ export async function putGnupgKey(ctx: Context, object: WorkerObject): Promise<O
   if (spec.kind !== "done") return spec;
   const read = parsePublicKey(spec.value.publicKey);
   if (read.kind !== "done") return stop(read.reason, read.message);
-  return putEntry(ctx, TRUST.keys, read.value.keyId, object, `${spec.value.publicKey.trim()}\n`);
+  return put(ctx, "keys", object, [read.value.keyId, `${spec.value.publicKey.trim()}\n`]);
 }
 
-export const removeGnupgKey = (ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> => removeEntry(ctx, TRUST.keys, object);
+export const removeGnupgKey = (ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> => remove(ctx, ["keys"], object);
 
 /** What is to be told of a host's certificates. */
 export function certificateStatus(data: Data, at: string): Schemas["RepositoryCertificateStatus"] {

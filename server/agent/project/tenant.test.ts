@@ -1,4 +1,17 @@
-import { ALLOWED_SCOPES, MANAGED, serves, sharesWith, sharingOf, TENANT, tenantOf, WITHIN } from "./tenant.ts";
+import {
+  ALLOWED_SCOPES,
+  distance,
+  MANAGED,
+  marksIn,
+  missingTenant,
+  scopesAbove,
+  serves,
+  sharesWith,
+  sharingOf,
+  TENANT,
+  tenantOf,
+  WITHIN,
+} from "./tenant.ts";
 
 test("the tenant of an object is what the link wrote", () => {
   expect(tenantOf({ metadata: {} })).toBeUndefined();
@@ -54,4 +67,41 @@ test.each<[string | undefined, string | undefined, boolean, string, boolean]>([
 
 test("an empty name limits nothing", () => {
   expect(sharingOf({ metadata: { annotations: { [WITHIN]: "" } } }).within).toBeUndefined();
+});
+
+const held = (name: string, marks: Record<string, string> = {}, managed = "true") => ({
+  metadata: {
+    name,
+    labels: { "outpost.dev/managed": managed },
+    annotations: { "outpost.dev/id": "web", "outpost.dev/scope": "acme/a/shop", ...marks },
+  },
+});
+
+test.each([
+  ["web", undefined],
+  ["repo-web", undefined],
+  ["repocreds-web", undefined],
+  ["cluster-web", undefined],
+  ["web-0a1b2c", "a/shop"],
+  ["repo-web-0a1b2c", "a/shop"],
+  ["cluster-web-0a1b2c", "a/shop"],
+])("an object that an older agent wrote tells by its name whose it is: %s", (name, want) => {
+  expect([tenantOf(held(name)), missingTenant(held(name))]).toEqual([want, want]);
+  expect(tenantOf(held(name, {}, "false"))).toBeUndefined();
+  expect(missingTenant(held(name, { [TENANT]: "a/shop" }))).toBeUndefined();
+});
+
+test("scopes above a user, nearest first", () => {
+  expect(scopesAbove(undefined)).toEqual([undefined]);
+  expect(scopesAbove("a/-")).toEqual(["a/-", undefined]);
+  expect(scopesAbove("a/shop")).toEqual(["a/shop", "a/-", undefined]);
+  expect([distance("a/shop", "a/shop"), distance("a/-", "a/shop"), distance(undefined, "a/shop")]).toEqual([0, 1, 2]);
+});
+
+test("marks that only Outpost sets", () => {
+  const annotations = { [TENANT]: "a/-", "outpost.dev/depends-on": "x", "outpost.dev/uid": "u", other: "o" };
+  const object = { metadata: { labels: { "outpost.dev/managed": "true", "outpost.dev/app": "x" }, annotations } };
+  expect(marksIn(object, "a/-")).toEqual(["outpost.dev/managed", "outpost.dev/uid"]);
+  expect(marksIn(object, "b/-")).toEqual(["outpost.dev/managed", TENANT, "outpost.dev/uid"]);
+  expect(marksIn({ metadata: {} }, undefined)).toEqual([]);
 });

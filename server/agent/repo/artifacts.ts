@@ -1,10 +1,11 @@
+import { digest as digestOf } from "../../base/canonical.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { type Artifact, RegistryClient } from "./registry.ts";
 import { highest } from "./revision.ts";
 import { BOUNDS, type Tree } from "./tree.ts";
 import { type Freshness, REPO, type RepoAccess } from "./types.ts";
 import { unpack } from "./unpack.ts";
-import { redactUrl } from "./url.ts";
+import { identityOf, redactUrl } from "./url.ts";
 
 export const HELM_CHART = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 const LAYERS = new Set(["application/vnd.oci.image.layer.v1.tar", "application/vnd.oci.image.layer.v1.tar+gzip", HELM_CHART]);
@@ -28,10 +29,11 @@ export class Artifacts {
 
   /** What a tag, a digest or a range of versions means now. */
   async find(repo: RepoAccess, revision: string, freshness: Freshness): Promise<Outcome<Unpacked>> {
+    if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
     if (!RegistryClient.fits(repo.url))
       return stop(REPO.urlRefused, `${redactUrl(repo.url).slice(0, 200)} is no address of an artifact: oci://host/name`);
     const wanted = !revision || revision === "HEAD" ? "latest" : revision;
-    const id = JSON.stringify([repo.url, repo.username ?? "", repo.password?.reveal() ?? "", wanted]);
+    const id = digestOf([identityOf(repo), wanted]);
     const known = this.#known.get(id);
     if (known && freshness === "cached") return done(known);
     let pulling = this.#pulling.get(id);
@@ -53,7 +55,9 @@ export class Artifacts {
       const artifact = await resolveArtifact(client, wanted, redactUrl(repo.url));
       if (artifact.kind !== "done") return artifact;
       const { digest, layers } = artifact.value;
-      const before = this.#trees.get(digest);
+      // Whoever may read the manifest has not shown that the layer may be read too.
+      const id = digestOf([identityOf(repo), digest]);
+      const before = this.#trees.get(id);
       if (before) return done({ tree: before, revision: digest });
       const [layer, ...more] = layers;
       if (!layer || more.length)
@@ -69,7 +73,7 @@ export class Artifacts {
       const tree = await unpack(blob.value, this.#folder, kind);
       if (tree.kind !== "done") return { ...tree, message: `${redactUrl(repo.url)}: ${tree.message}` };
       if (this.#trees.size > 200) this.#trees.clear();
-      this.#trees.set(digest, tree.value);
+      this.#trees.set(id, tree.value);
       return done({ tree: tree.value, revision: digest });
     } finally {
       await client.close();

@@ -1,4 +1,4 @@
-import { done, type Outcome } from "../../base/outcome.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { AZURE_USER, azureToken, hasAzure, registryPassword } from "./azure.ts";
 import { githubToken } from "./github-app.ts";
 import { googleSignIn } from "./google.ts";
@@ -16,6 +16,7 @@ export async function authorizationOf(repo: RepoAccess): Promise<Outcome<string 
 
 /** A repository with what goes to its host now: a GitHub App's password is a token of an hour, and so is that of an identity in a cloud. */
 export async function withToken(repo: RepoAccess): Promise<Outcome<RepoAccess>> {
+  if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
   if (repo.password || repo.bearerToken || repo.sshPrivateKey) return done(repo);
   if (repo.githubApp) {
     const token = await githubToken(repo);

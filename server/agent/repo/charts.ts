@@ -1,4 +1,5 @@
 import { isMetadata, refusedFrom, safeAddresses } from "../../base/address.ts";
+import { digest } from "../../base/canonical.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { parseYaml } from "../../kube/yaml.ts";
 import { HELM_CHART, resolveArtifact } from "./artifacts.ts";
@@ -9,7 +10,7 @@ import { RegistryClient } from "./registry.ts";
 import type { Tree } from "./tree.ts";
 import { type Freshness, REPO, type RepoAccess } from "./types.ts";
 import { unpack } from "./unpack.ts";
-import { redactUrl } from "./url.ts";
+import { identityOf, redactUrl } from "./url.ts";
 import { helmIndex } from "./versions.ts";
 
 const DEADLINE_MS = 90_000;
@@ -36,6 +37,7 @@ export class Charts {
 
   /** The chart in the highest version that the range allows; an exact version that is here is not asked for again. */
   async find(repo: RepoAccess, chart: string, version: string, freshness: Freshness, passCredentials = false): Promise<Outcome<Chart>> {
+    if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
     if (!/^[A-Za-z0-9][A-Za-z0-9._/-]*$/.test(chart) || chart.includes(".."))
       return stop(REPO.refused, `chart name ${JSON.stringify(chart)} is refused`);
     if (!/^(https?|oci):\/\/[^\s\p{Cc}]+$/u.test(address(repo)))
@@ -44,7 +46,7 @@ export class Charts {
     if (!URL.canParse(at) || isMetadata(new URL(at).hostname))
       return stop(REPO.urlRefused, `chart repository ${redactUrl(repo.url)} is at a refused address`);
     if (version.length > 200 || /\p{Cc}/u.test(version)) return stop(REPO.revision, "the chart's version is no version");
-    const id = JSON.stringify([address(repo), repo.username ?? "", repo.password?.reveal() ?? "", chart, version, passCredentials]);
+    const id = digest([identityOf({ ...repo, url: address(repo) }), chart, version, passCredentials, repo.borrowed === true]);
     const known = this.#known.get(id);
     if (known && (freshness === "cached" || (freshness === "normal" && EXACT.test(version)))) return done(known);
     let pulling = this.#pulling.get(id);
@@ -95,7 +97,7 @@ export class Charts {
     const refused = refusedFrom(own.hostname);
     if (refused(url.hostname) || (!same && (await safeAddresses(url.hostname, refused))?.length === 0))
       return stop(REPO.urlRefused, `the index of ${redactUrl(repo.url)} leads to a refused address`);
-    const signIn = same || (passCredentials && (url.protocol === "https:" || own.protocol === "http:"));
+    const signIn = same || (passCredentials && !repo.borrowed && (url.protocol === "https:" || own.protocol === "http:"));
     const authorization = signIn ? await authorizationOf(repo) : done(undefined);
     if (authorization.kind !== "done") return authorization;
     const shown = redactUrl(url.href);

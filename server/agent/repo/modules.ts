@@ -1,6 +1,7 @@
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { run } from "../../base/run.ts";
 import { permitsSource } from "../project/permits.ts";
+import { signsIn } from "./authorization.ts";
 import { gitEnv } from "./git.ts";
 import { GraftedTree } from "./grafted.ts";
 import { DANGEROUS, segments, type Tree } from "./tree.ts";
@@ -122,9 +123,11 @@ function wayTo({ path, url: given }: Module, parent: RepoAccess, top: RepoAccess
   const { ways = [], lfs, proxy, noProxy, knownHosts } = top;
   const normal = normaliseUrl(url);
   const way = ways.filter(({ url: prefix }) => isBelow(normal, normaliseUrl(prefix))).sort((a, b) => b.url.length - a.url.length)[0];
-  const same = placeOf(url) === placeOf(parent.url);
+  // What a template lent to the parent is for addresses below the template's own.
+  const same = placeOf(url) === placeOf(parent.url) && (!parent.lentBelow || isBelow(normal, normaliseUrl(parent.lentBelow)));
+  if (!way && !same && placeOf(url) === placeOf(parent.url)) return gitAccess(anonymous({ ...parent, url }), { allowLocal });
   if (!way && !same) return refuse("is on another host, for which no repository or credential template is kept");
-  const full: RepoAccess = way ? { proxy, noProxy, knownHosts, ...way, url, lfs, ways } : { ...parent, url };
+  const full: RepoAccess = way ? { ...(signsIn(way) ? {} : { proxy, noProxy, knownHosts }), ...way, url, lfs, ways } : { ...parent, url };
   return gitAccess(lends(top, url) ? full : anonymous(full), { allowLocal });
 }
 

@@ -10,6 +10,7 @@ const MAX_BYTES = 1_000_000;
 
 /** Whether a repository of any type is there and lets us in. */
 export function probe(repo: RepoAccess, refs: (repo: RepoAccess) => Promise<Outcome<Refs>>): Promise<Outcome<unknown>> {
+  if (repo.refused) return Promise.resolve(stop(repo.refused.reason, repo.refused.message));
   if (isOci(repo)) return probeRegistry(repo);
   return repo.type === "helm" ? helmIndex(repo) : probeGit(repo, refs);
 }

@@ -35,6 +35,8 @@ export const REPO = {
   dependency: "DependencyRefused",
   plugin: "PluginFailed",
   pluginNotFound: "PluginNotFound",
+  ambiguous: "RepositoryAmbiguous",
+  notLent: "CredentialsNotLent",
 } as const;
 
 /** Why a commit is not used in a project that demands signed ones. */
@@ -106,6 +108,14 @@ export interface RepoAccess {
   depth?: number;
   /** The only project whose applications may use it. */
   project?: string;
+  /** The beginning of addresses that the credentials are for, where a template lent them. */
+  lentBelow?: string;
+  /** The credentials belong to a scope above the asker's: they are shown to their own host alone, whatever the asker says. */
+  borrowed?: boolean;
+  /** Stands for certificates and host keys that are not the agent's own: what is fetched by them is kept apart. */
+  trust?: string;
+  /** Why nobody connects: it is not clear which credentials count, or they may not go this way. */
+  refused?: { reason: string; message: string };
   /** By which its commits are judged, where somebody wants to know. */
   keyring?: Keyring;
 }

@@ -3,7 +3,7 @@ import { Secret } from "../../base/secret.ts";
 import { authorizationOf } from "./authorization.ts";
 import { highest, resolveRevision } from "./revision.ts";
 import type { RepoAccess } from "./types.ts";
-import { gitAccess, normaliseUrl, redactUrl } from "./url.ts";
+import { gitAccess, identityOf, normaliseUrl, redactUrl } from "./url.ts";
 
 test.each(["https://git.example/a.git", "http://127.0.0.1:8080/a.git", "ssh://git@git.example:22/a.git", "git@github.com:org/repo.git"])(
   "accepts %s",
@@ -104,4 +104,29 @@ test.each([
   ["*a*a*a*a*a*a*a*a*b", "a".repeat(5_000), false],
 ])("glob %s on %s", (pattern, text, want) => {
   expect(matchGlob(pattern, text)).toBe(want);
+});
+
+test("what is fetched another way, or with other credentials, is kept apart", () => {
+  const base: RepoAccess = { url: "https://h/x" };
+  const others: Partial<RepoAccess>[] = [
+    {},
+    { proxy: "http://p" },
+    { noProxy: "h" },
+    { insecure: true },
+    { insecureIgnoreHostKey: true },
+    { forceHttp: true },
+    { trust: "t" },
+    { password: new Secret("p") },
+    { bearerToken: new Secret("p") },
+    { url: "https://h/y" },
+  ];
+  const identities = others.map((one) => JSON.stringify(identityOf({ ...base, ...one })));
+  expect(new Set(identities).size).toBe(others.length);
+  // What is off is nothing: folders of older versions keep their names.
+  expect(identityOf({ ...base, insecure: false, forceHttp: false })).toEqual(identityOf(base));
+});
+
+test("a refused way is no way", () => {
+  const refused = { reason: "RepositoryAmbiguous", message: "there are two" };
+  expect(gitAccess({ url: "https://h/x", refused })).toMatchObject({ kind: "stop", ...refused });
 });

@@ -11,7 +11,10 @@ const UNSAFE = /[\p{Cc}\s]/gu;
 /** Hosts of Azure DevOps. */
 export const AZURE_DEVOPS = /^(dev\.azure\.com|[a-z0-9-]+\.visualstudio\.com)$/i;
 
-/** The address and all that lets one in: what one may read, another one with the same address may not. */
+/**
+ * The address, all that lets one in, and the way there: what one may read, another one with the same address may not, and what one was told
+ * through a proxy of his own is not what the host said.
+ */
 export function identityOf(repo: RepoAccess) {
   const { password, sshPrivateKey, bearerToken, tlsClientKey, githubAppPrivateKey, gcpServiceAccountKey, azurePrincipalSecret } = repo;
   const secrets = [password, sshPrivateKey, bearerToken, tlsClientKey, githubAppPrivateKey].map((secret) => secret?.reveal() ?? "");
@@ -21,7 +24,12 @@ export function identityOf(repo: RepoAccess) {
   const more = clouds
     ? [gcpServiceAccountKey?.reveal() ?? "", azureWorkloadIdentity ?? false, azurePrincipal, azurePrincipalSecret?.reveal() ?? ""]
     : [];
-  return [url, username, githubApp, ...secrets, ...more];
+  const { proxy, noProxy, insecure, insecureIgnoreHostKey, forceHttp, trust } = repo;
+  const way = proxy || noProxy || insecure || insecureIgnoreHostKey || forceHttp || trust;
+  const there = way
+    ? [{ proxy, noProxy, insecure: insecure === true, ignore: insecureIgnoreHostKey === true, plain: forceHttp === true, trust }]
+    : [];
+  return [url, username, githubApp, ...secrets, ...more, ...there];
 }
 
 export interface UrlPolicy {
@@ -32,6 +40,7 @@ export interface UrlPolicy {
 /** Checks a Git address and takes credentials out of it: what remains is safe to show and to pass to git after `--`. */
 export function gitAccess(repo: RepoAccess, policy: UrlPolicy = {}): Outcome<RepoAccess> {
   const { url } = repo;
+  if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
   // A password may have blanks, and a text with one is no address any more to what takes passwords away.
   const refuse = (why: string) => stop(REPO.urlRefused, `repository address ${redactUrl(url.replace(UNSAFE, "␣"))} ${why}`);
   if (!url || url.length > 2_048 || url.startsWith("-")) return refuse("is not a URL");

@@ -18,6 +18,7 @@ const MAX_VERSIONS = 1_000;
 
 /** Charts of a Helm repository, or the versions at an address of a registry. */
 export async function chartVersions(repo: RepoAccess): Promise<Outcome<ChartList>> {
+  if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
   if (repo.url.startsWith("oci://") || repo.type === "oci") return artifactVersions(repo);
   const index = await helmIndex(repo);
   return index.kind === "done" ? listed(index.value) : index;

@@ -220,6 +220,18 @@ describe("clusters", () => {
     ["a program", { exec, credentials: {} }, undefined],
     ["a program and EKS", { exec, awsAuth }, /^\/spec\/exec `awsAuth` signs in already/],
     ["EKS and a token", { awsAuth, credentials: { bearerToken: "canary" } }, /^\/spec\/credentials\/bearerToken (?!.*canary)/],
+    ["the agent's own cluster, limited to namespaces", { server: "https://kubernetes.default.svc/", namespaces: ["web"] }, undefined],
+    ["the agent's own cluster with a proxy", { server: "https://kubernetes.default.svc/", proxyUrl: "http://p" }, /^\/spec\/proxyUrl /],
+    ["the same in another spelling", { server: "https://KUBERNETES.default:443", insecure: true }, /^\/spec\/insecure /],
+    ["the same with a name", { server: "https://kubernetes.default.svc.cluster.local", serverName: "x" }, /^\/spec\/serverName /],
+    ["the same with an authority", { server: "https://kubernetes", caData: "x" }, /^\/spec\/caData /],
+    ["the same with EKS", { server: "https://kubernetes.default.svc.", awsAuth }, /^\/spec\/awsAuth /],
+    ["the same with a program", { server: "https://kubernetes.default.svc", exec }, /^\/spec\/exec /],
+    [
+      "the same with a token",
+      { server: "https://kubernetes.default.svc", credentials: { bearerToken: "canary" } },
+      /^\/spec\/credentials\/bearerToken (?!.*canary)/,
+    ],
     ["a program and a certificate", { exec, credentials: { clientKeyData: "k" } }, /^\/spec\/credentials\/clientKeyData `exec`/],
   ]);
 });

@@ -1,3 +1,4 @@
+import { HOME_NAME, HOME_SERVER, isHomeAddress } from "../../../base/home-cluster.ts";
 import { done } from "../../../base/outcome.ts";
 import { addValues, type Params } from "../params.ts";
 import { isEmptySelector, selectorOf } from "../selector.ts";
@@ -6,7 +7,7 @@ import { StringMap, type ValueMap } from "../template/value.ts";
 import type { Cluster } from "../world.ts";
 import type { Generate } from "./context.ts";
 
-const IN_CLUSTER = { name: "in-cluster", server: "https://kubernetes.default.svc" };
+const IN_CLUSTER = { name: HOME_NAME, server: HOME_SERVER };
 const SECRET_TYPE = "argocd.argoproj.io/secret-type";
 
 /** `clusters`: those that have a Secret, and our own one unless labels are asked for, which it has none of. */
@@ -15,7 +16,7 @@ export const clusters: Generate = async ({ selector, values, flatList }, { world
   if (fits.kind !== "done") return fits;
   const known = world.clusters().map((cluster) => ({ ...cluster, labels: { ...cluster.labels, [SECRET_TYPE]: "cluster" } }));
   const wanted: Cluster[] = known.filter(({ labels }) => fits.value(labels));
-  const isOurs = ({ server }: Cluster) => server.replace(/(?<!\/)\/+$/, "") === IN_CLUSTER.server;
+  const isOurs = ({ server }: Cluster) => isHomeAddress(server, process.env);
   if (isEmptySelector(selector) && !known.some(isOurs)) wanted.push(IN_CLUSTER);
 
   const params = wanted.map((cluster) => {

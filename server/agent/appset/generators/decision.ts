@@ -1,3 +1,4 @@
+import { HOME_NAME, HOME_SERVER } from "../../../base/home-cluster.ts";
 import { done, stop } from "../../../base/outcome.ts";
 import { addValues, type Params } from "../params.ts";
 import { APPSET, type Free } from "../types.ts";
@@ -13,7 +14,8 @@ export const decision: Generate = async ({ configMapRef, name, labelSelector, va
   }
   const objects = await world.objects(apiVersion, kind.toLowerCase(), { name, selector: labelSelector });
   if (objects.kind !== "done") return objects;
-  const known = [...world.clusters(), { name: "in-cluster", server: "https://kubernetes.default.svc" }];
+  // First: the name of the agent's own cluster is reserved.
+  const known = [{ name: HOME_NAME, server: HOME_SERVER }, ...world.clusters()];
   const all: Params[] = [];
   const seen = new Set<string>();
   for (const object of objects.value) {

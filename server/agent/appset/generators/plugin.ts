@@ -13,7 +13,7 @@ export const plugin: Generate = async ({ configMapRef, input, values }, { name, 
   const { token = "", baseUrl = "", requestTimeout = "30" } = config.value;
   const reference = /^\$(?:([^:]+):)?(.+)$/.exec(token.trim());
   if (!reference) return stop(APPSET.params, `the token in ConfigMap ${configMapRef.name} must be $KEY of argocd-secret, or $SECRET:KEY`);
-  const secret = await world.secret(reference[1] ?? "argocd-secret", reference[2]!);
+  const secret = await world.secret(reference[1] ?? "argocd-secret", reference[2]!, "operator");
   if (secret.kind !== "done") return secret;
   const parameters = input?.parameters ?? {};
   const answer = await ask<{ output?: { parameters?: unknown[] } }>(

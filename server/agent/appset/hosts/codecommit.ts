@@ -4,6 +4,7 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { type Ask, ask as askOne, HTTP, MAX_PAGES } from "../http.ts";
 import type { Branch, Browse, Provider, Repository } from "../scm.ts";
 import { APPSET, type Free } from "../types.ts";
+import { AGENT_IDENTITY } from "./sign-in.ts";
 
 const REGION = /^[a-z]{2}[a-z0-9-]{2,30}$/;
 const ROLE = /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/;
@@ -129,7 +130,8 @@ export const codeCommitProvider: Provider<Browse> = {
       return stop(APPSET.params, "awsCodeCommit.region is no region of AWS; without one AWS_REGION of the agent is taken");
     return done(AWS_ENDPOINT_URL_CODECOMMIT || AWS_ENDPOINT_URL || at("codecommit", region));
   },
-  signIn: async (settings) => {
+  signIn: async (settings, { world }) => {
+    if (world.tenant !== undefined) return stop(APPSET.params, AGENT_IDENTITY);
     const [region, role] = [regionOf(settings), settings.role];
     if (role && !ROLE.test(role)) return stop(APPSET.params, "awsCodeCommit.role is no ARN of a role");
     const keys = await agentKeys({ env: process.env, region, roleArn: role || undefined }, APPSET.params);

@@ -27,11 +27,16 @@ export const byToken =
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
+/** Why a tenant's set asks with a token: what the agent's identity sees belongs to the agent's scope. */
+export const AGENT_IDENTITY =
+  "the agent's own identity in the cloud is only for sets of the agent's own scope: use a token, or ask its operator to make the set";
+
 /** The agent's own identity in Azure, which Azure DevOps alone is shown; or a personal access token, which is a password without a name. */
 export const byAzure =
   (field: "tokenRef" | "accessTokenRef"): SignIn =>
   async (settings, asker) => {
     if (settings.useWorkloadIdentity !== true) return byToken(field, (token) => basic("", token))(settings, asker);
+    if (asker.world.tenant !== undefined) return stop(APPSET.params, AGENT_IDENTITY);
     if (!process.env.AZURE_FEDERATED_TOKEN_FILE)
       return stop(
         APPSET.params,

@@ -4,6 +4,7 @@ import { clusterWorld } from "../../appset/cluster-world.ts";
 import { generate } from "../../appset/generate.ts";
 import type { ApplicationSet } from "../../appset/types.ts";
 import { validateSpec } from "../../appset/validate.ts";
+import { tenantOf } from "../../project/tenant.ts";
 import { repositories } from "../reach.ts";
 import { SECRET_TYPE } from "../secrets.ts";
 import { objectOf, type Read } from "./task.ts";
@@ -32,7 +33,8 @@ export const applicationSetGenerate: Read = async (tc, task) => {
     home: client,
     namespace,
     repo: tc.repo,
-    access: (url, project) => known.value.find(url, project),
+    access: (url, project, tenant) => known.value.find(url, project, tenant),
+    tenant: tenantOf(found.value),
     allowedProviders: tc.providers,
     clusters: () => clusters.value.items,
   });

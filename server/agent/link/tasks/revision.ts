@@ -1,6 +1,7 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { type Application, revisionsOf, sourcesOf } from "../../controller/application.ts";
 import { projectOf } from "../../controller/projects.ts";
+import { tenantOf } from "../../project/tenant.ts";
 import { withGlance } from "./glance.ts";
 import { objectOf, type Read } from "./task.ts";
 
@@ -20,8 +21,8 @@ export const applicationRevision: Read = async (tc, task) => {
   // The project's restrictions hold for what is only read, too.
   return withGlance(tc, app, async ({ deps }): Promise<Outcome<Record<string, unknown>>> => {
     const { repositories } = deps;
-    const repo = repositories.find(source.repoURL, projectOf(app));
-    const info = await deps.repo.revision({ repo, source, revision, keyring: repositories.keyring });
+    const repo = repositories.find(source.repoURL, projectOf(app), tenantOf(app));
+    const info = await deps.repo.revision({ repo, source, revision, keyring: repositories.keyringOf(tenantOf(app)) });
     if (info.kind !== "done") return info;
     const { message, tags, ...rest } = info.value;
     return done({

@@ -1,8 +1,10 @@
 import { canonical } from "../../../base/canonical.ts";
+import { clusterIdFaults } from "../../domain/cluster.ts";
 import { type Collection, isDelivered, nouns } from "../../domain/nouns.ts";
-import { Problem } from "../../domain/problem.ts";
+import { Problem, refuse } from "../../domain/problem.ts";
 import { type Scope, workerName } from "../../domain/scope.ts";
 import { checkRules, checkSchema, type Spec, withDefaults } from "../../domain/spec.ts";
+import { tenantFaults } from "../../domain/tenants.ts";
 import { statusAfterChange } from "../../domain/webhook.ts";
 import { deliverSpec, deliverToUsersOf } from "../../store/deliveries.ts";
 import { insertObject, type Stored, updateObject } from "../../store/objects.ts";
@@ -33,6 +35,7 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
     throw new Problem("being_deleted", "The object is being deleted by its agent. Wait until it is gone, then create it again.");
   const whole = withDefaults(noun, given);
   checkSchema(noun, whole);
+  if (collection === "clusters") refuse(clusterIdFaults(id));
   checkRules(noun, whole, change === "replace" ? undefined : existing?.spec);
   const { credentials, sealedCredentials, ...spec } = whole;
   const targets = await resolveAll(w, noun, scope, spec);
@@ -40,6 +43,7 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   checkSameProject(targets);
   await checkProjects(w, { collection, scope, spec, targets });
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
+  if (agent) refuse(tenantFaults(collection, agent, scope, whole));
   const sealed =
     agent && mayHaveCredentials(collection)
       ? await sealFor(agent, scope, { collection, id, spec, credentials, sealed: sealedCredentials })
