@@ -19,7 +19,7 @@ import { rehearse } from "./rehearse.ts";
 import { namespaceResult, resultId, resultOf, type Told } from "./results.ts";
 import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "./tasks.ts";
 import { appLabel, holderOf } from "./tracking.ts";
-import { leftOut, missingKind, shortName } from "./words.ts";
+import { leftOut, missingKind, shortName, waitingFor } from "./words.ts";
 
 export interface SyncInput {
   app: Application;
@@ -216,23 +216,14 @@ class Run {
         if (live && result.status === "Pruned") open.push(task);
       } else if (more && result.status === "Synced") {
         const health = live && judge.of(live);
-        if (!live)
-          Object.assign(result, {
-            status: "SyncFailed",
-            reason: "Vanished",
-            message: missing(task),
-          });
+        if (!live) Object.assign(result, { status: "SyncFailed", reason: "Vanished", message: missing(task) });
         else if (health?.status === "Degraded")
           Object.assign(result, { status: "SyncFailed", reason: "Degraded", message: health.message ?? "the resource is degraded" });
         else if (health && health.status !== "Healthy") open.push(task);
         else result.hookPhase = "Succeeded";
       }
     }
-    const [first] = open;
-    if (!first) return undefined;
-    const name = `${gvkOf(first.object).group}/${first.object.kind}/${first.object.metadata.name}`;
-    const rest = open.length > 1 ? ` and ${open.length - 1} more ${first.hook ? "hooks" : "resources"}` : "";
-    return first.hook ? `waiting for completion of hook ${name}${rest}` : `waiting for healthy state of ${name}${rest}`;
+    return waitingFor(open);
   }
 
   /** Nothing more is begun but the hooks for this; what hooks run already come to their end. */

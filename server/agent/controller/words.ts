@@ -15,3 +15,11 @@ export function missingKind(object: KubeObject, detail: string): string {
 /** What of an object did not reach the cluster. */
 export const leftOut = ({ undeclared }: { undeclared?: readonly string[] }): string =>
   undeclared?.length ? ` (without ${undeclared.join(", ")}, which its kind does not have)` : "";
+
+/** What a step of a sync waits for; undefined for nothing. */
+export function waitingFor([first, ...more]: readonly { object: KubeObject; hook: boolean }[]): string | undefined {
+  if (!first) return undefined;
+  const name = `${gvkOf(first.object).group}/${first.object.kind}/${first.object.metadata.name}`;
+  const rest = more.length ? ` and ${more.length} more ${first.hook ? "hooks" : "resources"}` : "";
+  return first.hook ? `waiting for completion of hook ${name}${rest}` : `waiting for healthy state of ${name}${rest}`;
+}
