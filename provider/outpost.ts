@@ -1,4 +1,5 @@
 import { Client } from "./client/client.ts";
+import { plainHttpWarning } from "./client/plain-http.ts";
 import { resolveProfile } from "./client/profile.ts";
 import { NotKnownYet, type Provider } from "./protocol/provider.ts";
 import type { Noun } from "./resources/noun.ts";
@@ -55,6 +56,8 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
         "`endpoint` is an http or https address without credentials, as https://outpost.example.com.",
         attr(root, "endpoint"),
       );
+    const warning = plainHttpWarning(endpoint ?? env.OUTPOST_ENDPOINT ?? "", env);
+    if (warning) diagnostics.warning("The service is called over plain HTTP", warning, attr(root, "endpoint"));
     const ca = stringField(config, "ca_certificate");
     if (ca !== undefined && !ca.includes("-----BEGIN CERTIFICATE-----"))
       diagnostics.error("Invalid value", "`ca_certificate` is the text of a PEM file.", attr(root, "ca_certificate"));
