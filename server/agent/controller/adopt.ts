@@ -62,7 +62,7 @@ export class Adoption {
       return byOwner;
     }
     const marked = byOwner.value.get(owner) ?? [];
-    const unmarked = (byOwner.value.get(NOBODY) ?? []).filter((object) => claim.definitions.has(keyOf(object)));
+    const unmarked = (byOwner.value.get(UNMARKED) ?? []).filter((object) => claim.definitions.has(keyOf(object)));
     const taken: KubeObject[] = [];
     let failure: Failure | undefined;
     await inParallel([...marked, ...unmarked].filter(claim.permits), async (object) => {
@@ -114,10 +114,10 @@ export class Adoption {
   }
 }
 
-const NOBODY = "";
+const UNMARKED = "";
 
 /** Whose an object is by its marks; undefined for what is no application's, or was made by a controller for another object. */
 function claimant(object: KubeObject, tracking: Tracking): string | undefined {
   if (object.metadata.ownerReferences?.some(({ controller }) => controller)) return undefined;
-  return ownerOf(object, tracking) ?? (object.kind === "CustomResourceDefinition" ? NOBODY : undefined);
+  return ownerOf(object, tracking) ?? (object.kind === "CustomResourceDefinition" ? UNMARKED : undefined);
 }
