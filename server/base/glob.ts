@@ -1,12 +1,16 @@
+/** How many steps some matches may take together. Below zero it is used up: what was not matched by then is not known, and counts as no match. */
+export interface GlobBudget {
+  left: number;
+}
+
 /**
  * Globs as the ecosystem's engine has them: `*` and `**`, `?`, `[a-z]`, `[!a]`, `\x`, and `{a,b}` sets. With separators, `*` and `?` stop at
  * them and `**` does not; without, both cross everything. All states of a pattern go through a text together, so none can make it slow.
  */
-export function matchGlob(pattern: string, text: string, separators = ""): boolean {
-  if (pattern.length > MAX_PATTERN) return false;
+export function matchGlob(pattern: string, text: string, separators = "", budget: GlobBudget = { left: MAX_STEPS }): boolean {
+  if (pattern.length > MAX_PATTERN || budget.left < 0) return false;
   const texts = [...text];
-  const budget = { left: MAX_STEPS };
-  return alternatives(pattern, 0).some((one) => matches(tokens(one), texts, separators, budget));
+  return alternatives(pattern, 0, budget).some((one) => budget.left >= 0 && matches(tokens(one), texts, separators, budget));
 }
 
 const MAX_ALTERNATIVES = 256;
@@ -16,9 +20,9 @@ const MAX_PATTERN = 16_384;
 const MAX_STEPS = 4_000_000;
 
 /** Patterns without sets that mean the same together. */
-function alternatives(pattern: string, level: number): string[] {
+function alternatives(pattern: string, level: number, budget: GlobBudget): string[] {
   const open = pattern.search(/(?<!\\)\{/);
-  if (open < 0 || level > MAX_DEPTH) return [pattern];
+  if (open < 0 || level > MAX_DEPTH || budget.left < 0) return [pattern];
   let depth = 0;
   let from = open + 1;
   const parts: string[] = [];
@@ -27,11 +31,14 @@ function alternatives(pattern: string, level: number): string[] {
     else if (pattern[i] === "{") depth++;
     else if (pattern[i] === "}" && --depth === 0) {
       parts.push(pattern.slice(from, i));
-      const rest = alternatives(pattern.slice(i + 1), level + 1);
+      const rest = alternatives(pattern.slice(i + 1), level + 1, budget);
       const result: string[] = [];
       for (const part of parts) {
-        for (const p of alternatives(part, level + 1)) {
-          for (const r of rest) result.push(pattern.slice(0, open) + p + r);
+        for (const p of alternatives(part, level + 1, budget)) {
+          for (const r of rest) {
+            result.push(pattern.slice(0, open) + p + r);
+            budget.left -= open + p.length + r.length;
+          }
           if (result.length >= MAX_ALTERNATIVES) return result.slice(0, MAX_ALTERNATIVES);
         }
       }
@@ -70,7 +77,7 @@ function tokens(pattern: string): Token[] {
   return out;
 }
 
-function matches(pattern: Token[], text: string[], separators: string, budget: { left: number }): boolean {
+function matches(pattern: Token[], text: string[], separators: string, budget: GlobBudget): boolean {
   const { length } = pattern;
   // 0: takes one character, 1: a star that stops at separators, 2: one that does not.
   const stars = Uint8Array.from(pattern, (token) => ("star" in token ? (token.star === "one" ? 1 : 2) : 0));

@@ -1,4 +1,6 @@
-import { clusterWorld, type WorldOptions, withheld } from "./cluster-world.ts";
+import { done } from "../../base/outcome.ts";
+import { TENANT } from "../project/tenant.ts";
+import { clusterWorld, FOR_TENANTS, type WorldOptions, withheld } from "./cluster-world.ts";
 
 const secret = (name: string, labels: Record<string, string> = {}, type = "Opaque") => ({
   apiVersion: "v1",
@@ -33,4 +35,19 @@ test("a cluster's annotations are parameters, but not the copy of its Secret tha
   const one = { ...secret("cluster-a"), metadata: { name: "cluster-a", annotations } };
   const { clusters } = clusterWorld({ clusters: () => [one] } as unknown as WorldOptions);
   expect(clusters()[0]!.annotations).toEqual({ region: "eu" });
+});
+
+test.each<[string, Record<string, string>, string | undefined, boolean]>([
+  ["the agent's own scope", {}, undefined, true],
+  ["a tenant, unless the operator names it", {}, "b/-", false],
+  ["a tenant that the operator names", { [FOR_TENANTS]: "b/-" }, "b/-", true],
+  ["the tenant whose template it is, and what is below it", { [TENANT]: "b/-" }, "b/shop", true],
+  ["another tenant", { [TENANT]: "a/-" }, "b/-", false],
+])("a template's GitHub App lists repositories and pull requests for %s", async (_, annotations, tenant, want) => {
+  const fields = { githubAppID: "7", githubAppPrivateKey: "pem", url: "https://github.com/platform/" };
+  const data = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
+  const one = { ...secret("app", { [TYPE]: "repo-creds" }), data };
+  const items = [{ ...one, metadata: { ...one.metadata, annotations } }];
+  const world = clusterWorld({ home: { list: async () => done({ items }) }, namespace: "outpost", tenant } as unknown as WorldOptions);
+  expect((await world.githubApp("app", "team")).kind === "done").toBe(want);
 });

@@ -56,7 +56,9 @@ export function clusterWorld(options: WorldOptions): World {
       if (secret.kind !== "done") return secret;
       // What another tenant keeps is as good as absent.
       if (!serves(tenantOf(secret.value), tenant)) return stop(APPSET.params, `there is no Secret ${name} in namespace ${namespace}`);
-      const refused = typeOf(secret.value) === "repo-creds" ? undefined : notFor(secret.value, tenant, "set");
+      // A template is lent to what a project permits, and a host tells of all that the app sees: of the agent's own scope it must be allowed.
+      const lent = typeOf(secret.value) === "repo-creds" && tenantOf(secret.value) !== undefined;
+      const refused = lent ? undefined : notFor(secret.value, tenant, "set");
       return refused ? stop(APPSET.params, refused) : appOf(secret.value, project);
     },
     configMap: async (name) => {

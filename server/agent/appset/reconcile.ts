@@ -105,7 +105,7 @@ async function keep(
   const refusedProject = projectJudge(deps, set);
   for (const one of all) {
     const { name } = one.metadata;
-    const wrong = validateApplication(one, deps.namespace) ?? forged(set, one) ?? (await refusedProject(one));
+    const wrong = validateApplication(one, deps.namespace) ?? forged(set, one) ?? taken(set, one) ?? (await refusedProject(one));
     if (wrong) {
       problems.push({ reason: APPSET.validation, message: wrong });
       continue;
@@ -157,6 +157,16 @@ function projectJudge(deps: SetDeps, set: ApplicationSet): (one: Generated) => P
 function forged(set: ApplicationSet, { metadata }: Generated): string | undefined {
   const [mark] = marksIn({ metadata }, tenantOf(set));
   return mark && `application ${metadata.name} carries ${mark}, which only Outpost sets: remove it from the template`;
+}
+
+/**
+ * Why an application of a tenant's set may not have its name: the service gives the applications of each scope below the agent's an ending of
+ * their own, and whoever had one of those names first would keep it from its owner.
+ */
+function taken(set: ApplicationSet, { metadata }: Generated): string | undefined {
+  const [ending] = /-[0-9a-f]{12}$/.exec(metadata.name) ?? [];
+  if (tenantOf(set) === undefined || ending === undefined || set.metadata.name.endsWith(ending)) return undefined;
+  return `application ${metadata.name} has a name that the service may give to an application of another scope: let it end in something else than ${ending}`;
 }
 
 async function change(deps: SetDeps, set: ApplicationSet, wanted: Generated, live: LiveApplication) {

@@ -36,3 +36,14 @@ test("within its scope of the service an application may be named by its id ther
   expect(waitsFor(one, [one, marked("base-1a", "acme/-/one", app("x"))])).toBeUndefined();
   expect(waitsFor(one, [one, marked("base-2b", "acme/-/two", app("x"))])?.message).toMatch(/base \(does not exist\)/);
 });
+
+test("what belongs to another tenant is to a tenant as if it were not there", () => {
+  const of = (tenant: string | undefined, one: Application) => {
+    if (tenant) one.metadata.annotations!["outpost.dev/tenant"] = tenant;
+    return one;
+  };
+  const all = [of("a/-", app("shop-a", "mine-b", "OutOfSync", "Degraded")), of(undefined, app("top")), of("b/-", app("other-b"))];
+  const waits = (names: string, tenant?: string) => waitsFor(of(tenant, app("mine-b", names)), all)?.message.replace(/^[^:]*: /, "");
+  expect(waits("shop-a,top,other-b", "b/-")).toBe("shop-a (does not exist), top (does not exist)");
+  expect(waits("shop-a,top,other-b")).toBe("shop-a (OutOfSync, Degraded)");
+});

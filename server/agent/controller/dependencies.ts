@@ -1,3 +1,4 @@
+import { tenantOf } from "../project/tenant.ts";
 import { type Application, META } from "./application.ts";
 import { csv } from "./order.ts";
 
@@ -9,9 +10,13 @@ export const dependenciesOf = (app: Application): string[] => csv(app.metadata.a
 export const standing = ({ metadata, status }: Application): string =>
   metadata.deletionTimestamp ? "Deleting" : `${status?.sync?.status ?? "Unknown"}, ${status?.health?.status ?? "Unknown"}`;
 
-/** The names under which others of its namespace may depend on an application: its own, and within its scope of the service the id there. */
+/**
+ * The names under which others of its namespace may depend on an application: its own, and within its scope of the service the id there. What
+ * belongs to another tenant, or to a scope above, is to a tenant as if it were not there: waiting for it would tell how it is.
+ */
 export const isNamed = (name: string, { metadata }: Application, by: Application): boolean =>
   metadata.namespace === by.metadata.namespace &&
+  (tenantOf(by) === undefined || tenantOf({ metadata }) === tenantOf(by)) &&
   (metadata.name === name ||
     (metadata.annotations?.[META.id] === name && scopeOf(metadata) !== "" && scopeOf(metadata) === scopeOf(by.metadata)));
 

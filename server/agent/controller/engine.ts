@@ -12,7 +12,7 @@ import type { RepoDoor } from "../repo/types.ts";
 import { Controller } from "./controller.ts";
 import type { Log } from "./deps.ts";
 import { lookIntegrity } from "./integrity.ts";
-import { lendingTo, within } from "./render.ts";
+import { lookAccess } from "./look.ts";
 import { listed } from "./settings.ts";
 import { Shard } from "./shard.ts";
 
@@ -103,12 +103,7 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
   const allowed = env.OUTPOST_SCM_PROVIDERS?.split(",").map((one) => one.trim());
   const { deps } = controller;
   const integrity = (url: string, project?: string) => lookIntegrity(deps, url, project);
-  const access = (url: string, project?: string, tenant?: string) => {
-    const rules = project === undefined ? undefined : deps.projects.under(project, tenant);
-    const own = deps.repositories.find(url, project, tenant);
-    const found = rules ? within(own, rules.kind === "done" ? lendingTo(rules.value) : []) : own;
-    return integrity(url, project) ? { ...found, keyring: deps.repositories.keyringOf(tenant) } : found;
-  };
+  const access = (url: string, project?: string, tenant?: string) => lookAccess(deps, url, project, tenant);
   const sets = new SetController({
     home,
     namespace,

@@ -1,7 +1,8 @@
+import { done } from "../../base/outcome.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { ALLOWED_SCOPES, MANAGED, TENANT, WITHIN } from "../project/tenant.ts";
 import type { Application } from "./application.ts";
-import { PROJECT_REFUSED, Projects } from "./projects.ts";
+import { PROJECT_REFUSED, Projects, place } from "./projects.ts";
 
 interface Marks {
   owner?: string;
@@ -99,4 +100,24 @@ test("labels that a tenant gives its project bring it no more than its limit has
   projects.replace([stored("platform", { allowed: "acme" }, { sourceRepos: ["https://a/*"] }), stored("global", { allowed: "" }), mine]);
   const found = projects.of(app("own", "acme/-"));
   expect(found).toMatchObject({ kind: "done", value: { limit: { name: "platform", sourceRepos: ["https://a/*"] } } });
+});
+
+test.each([
+  ["a tenant's application of another project", "acme/-", "DestinationNotPermitted"],
+  ["a tenant's application of that project", "acme/-", "done", "platform"],
+  ["the agent's own scope, as in Argo CD", undefined, "done"],
+])("a cluster that is kept for a project: %s", async (_, tenant, want, project = "more") => {
+  const spec = {
+    sourceRepos: ["*"],
+    destinations: [{ server: "*", namespace: "*" }],
+    destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "deployer" }],
+  };
+  const projects = known(stored("platform", { allowed: "acme" }, spec), stored("more", { allowed: "acme" }, spec));
+  const cluster = { server: "https://kept", name: "kept", project: "platform", own: "outpost", settings: { impersonation: "off" } };
+  const shape = { ...cluster, accounts: new Map([["system:serviceaccount:web:deployer", {}]]), client: {} };
+  const destinations = { own: "outpost", find: async () => done(shape) };
+  const one = app(project, tenant);
+  one.spec.destination = { name: "kept", namespace: "web" };
+  const placed = await place({ projects, destinations: destinations as never }, one);
+  expect(placed.kind === "done" ? placed.kind : placed.reason).toBe(want);
 });

@@ -205,6 +205,9 @@ export async function place({ destinations, projects }: Places, app: Application
   const found = await destinations.find(app);
   if (found.kind !== "done") return found;
   const { server, name, project: clusterProject } = found.value;
+  // Argo CD lets every project use it that permits its address. A set names clusters by parameters, which the service cannot judge.
+  if (clusterProject && clusterProject !== projectOf(app) && tenantOf(app) !== undefined)
+    return stop("DestinationNotPermitted", `cluster ${name} is kept for applications of another project than '${projectOf(app)}'`);
   const to = { server, name, namespace: app.spec.destination.namespace ?? "" };
   // What is rendered ahead of time counts too: the branch says no more than that.
   const dry = app.spec.sourceHydrator ? [app.spec.sourceHydrator.drySource] : [];

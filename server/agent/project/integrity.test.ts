@@ -58,3 +58,11 @@ test.each<[string, ("head" | "strict" | "none")[], string[][], object | undefine
   const specs = modes.map((mode, i) => git(policy(["*"], mode, keys[i])));
   expect(demandForAll(specs, APP)).toEqual(want);
 });
+
+test("policies whose patterns are slow together let no commit through and keep nobody waiting", () => {
+  const url = `https://h/${"*a".repeat(1_000)}b`;
+  const policies = Array.from({ length: 50 }, () => ({ repos: Array.from({ length: 10 }, () => ({ url })), gpg: { mode: "none" } }));
+  const begun = performance.now();
+  expect(demandFor({ sourceIntegrity: { git: { policies } } }, `https://h/${"a".repeat(2_000)}`)).toEqual({ mode: "strict", keys: [] });
+  expect(performance.now() - begun).toBeLessThan(2_000);
+});

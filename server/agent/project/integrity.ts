@@ -1,5 +1,5 @@
-import { matchGlob } from "../../base/glob.ts";
-import { normalizeRepoUrl } from "./permits.ts";
+import { type GlobBudget, matchGlob } from "../../base/glob.ts";
+import { MAX_STEPS, normalizeRepoUrl } from "./permits.ts";
 
 interface Policy {
   repos?: { url?: string }[] | null;
@@ -34,7 +34,10 @@ export function misreads({ sourceIntegrity, signatureKeys }: { sourceIntegrity?:
 
 /** The first policy that means a repository; where there is none, the older list of keys. Undefined when any commit will do. */
 export function demandFor({ sourceIntegrity, signatureKeys }: IntegritySpec, repoUrl: string): Demand | undefined {
-  const policy = (sourceIntegrity?.git?.policies ?? []).find(({ repos }) => means(repos ?? [], repoUrl));
+  const budget = { left: MAX_STEPS };
+  const policy = (sourceIntegrity?.git?.policies ?? []).find(({ repos }) => means(repos ?? [], repoUrl, budget));
+  // Which policy it is cannot be found out in time: no commit fits that.
+  if (budget.left < 0) return { mode: "strict", keys: [] };
   if (policy) {
     const mode = policy.gpg?.mode;
     return mode === "head" || mode === "strict" ? { mode, keys: policy.gpg?.keys ?? [] } : undefined;
@@ -63,14 +66,14 @@ function sameKey(a: string, b: string): string | undefined {
  * Unlike elsewhere in a project, a deny alone means no repository: it takes away from what the others name. A demand is not got rid of by a user
  * or a port in the address.
  */
-function means(repos: { url?: string }[], repoUrl: string): boolean {
+function means(repos: { url?: string }[], repoUrl: string, budget: GlobBudget): boolean {
   const url = normalizeRepoUrl(repoUrl);
   const spellings = [url, plain(url)];
   let named = false;
   for (const { url: pattern = "" } of repos) {
     if (pattern.startsWith("!")) {
-      if (matchGlob(normalizeRepoUrl(pattern.slice(1)), url)) return false;
-    } else if (spellings.some((one) => matchGlob(normalizeRepoUrl(pattern), one))) named = true;
+      if (matchGlob(normalizeRepoUrl(pattern.slice(1)), url, "", budget)) return false;
+    } else if (spellings.some((one) => matchGlob(normalizeRepoUrl(pattern), one, "", budget))) named = true;
   }
   return named;
 }

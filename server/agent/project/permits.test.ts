@@ -75,3 +75,24 @@ test.each<[string, ProjectSpec, typeof deployment, boolean]>([
 ])("%s", (_name, spec, kind, want) => {
   expect(permitsKind(spec, kind)).toBe(want);
 });
+
+test("patterns that are slow together permit nothing and keep nobody waiting", () => {
+  const slow = (head: string, length: number) => `${head}${"*a".repeat((length - head.length - 1) / 2)}b`;
+  const many = (pattern: string) => Array<string>(500).fill(pattern);
+  const long = `https://h/${"a".repeat(2_000)}`;
+  const name = "a".repeat(63);
+  const begun = performance.now();
+  expect(permitsSource({ sourceRepos: [...many(slow("https://h/", 2_048)), "**"] }, long)).toBe(false);
+  const destinations = [...many(slow("https://h/", 2_048)).map((server) => ({ server, namespace: "*" })), { server: "*", namespace: "*" }];
+  expect(permitsDestination({ destinations }, { server: long, name: "", namespace: "a" })).toBe(false);
+  const denied = many(slow("", 128)).map((kind) => ({ group: slow("", 253).slice(0, -1), kind }));
+  expect(permitsKind({ namespaceResourceBlacklist: denied }, { group: name, kind: name, name, namespaced: true })).toBe(false);
+  const sets = [...many("{a,b}".repeat(50)).map((namespace) => ({ server: "*", namespace })), { server: "*", namespace: "*" }];
+  expect(permitsDestination({ destinations: sets }, { server: "https://a", name: "", namespace: name })).toBe(false);
+  expect(performance.now() - begun).toBeLessThan(2_000);
+});
+
+test("a thousand ordinary patterns are within the bound", () => {
+  const sourceRepos = Array.from({ length: 1_000 }, (_, i) => `https://git.example.com/team-${i}/*-service`);
+  expect(permitsSource({ sourceRepos }, "https://git.example.com/team-999/billing-and-invoices-service.git")).toBe(true);
+});

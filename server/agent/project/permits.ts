@@ -1,5 +1,5 @@
 import { isDetour } from "../../base/address.ts";
-import { matchGlob } from "../../base/glob.ts";
+import { type GlobBudget, matchGlob } from "../../base/glob.ts";
 
 interface GroupKind {
   group?: string;
@@ -18,12 +18,19 @@ export interface ProjectSpec {
   namespaceResourceBlacklist?: GroupKind[];
 }
 
+/**
+ * A list may have a thousand patterns, and whoever writes them may make each as slow as it can be, while all others of the agent wait. The
+ * patterns of a list share these steps, some 30 ms; a list that needs more permits nothing.
+ */
+export const MAX_STEPS = 1_000_000;
+
 const denies = (pattern: string | undefined): boolean => pattern?.startsWith("!") === true;
 
 /** A pattern with `!` in front fits everything that it does not name: alone in a list it permits the rest. */
-function fits(pattern: string | undefined, text: string, separators = ""): boolean {
+function fits(pattern: string | undefined, text: string, budget: GlobBudget, separators = ""): boolean {
   if (pattern === undefined) return text === "";
-  return denies(pattern) ? !matchGlob(pattern.slice(1), text, separators) : pattern === "*" || matchGlob(pattern, text, separators);
+  if (denies(pattern)) return !matchGlob(pattern.slice(1), text, separators, budget);
+  return pattern === "*" || matchGlob(pattern, text, separators, budget);
 }
 
 /** Whether an application of the project may come from a repository. */
@@ -31,13 +38,15 @@ export function permitsSource({ sourceRepos = [] }: ProjectSpec, repoUrl: string
   // A pattern is compared with the text, and the text says another place than it seems to.
   if (isDetour(repoUrl)) return false;
   const url = normalizeRepoUrl(repoUrl);
+  const budget = { left: MAX_STEPS };
   let permitted = false;
   for (const pattern of sourceRepos) {
     const normal = denies(pattern) ? `!${normalizeRepoUrl(pattern.slice(1))}` : normalizeRepoUrl(pattern);
     // In an address braces are letters to Argo CD: what permitted nothing there must not permit more here.
-    const hit = /[{}]/.test(normal) && !denies(normal) ? normal === url : fits(normal, url, "/");
+    const hit = /[{}]/.test(normal) && !denies(normal) ? normal === url : fits(normal, url, budget, "/");
     if (denies(pattern) && !hit) return false;
     permitted ||= hit;
+    if (budget.left < 0) return false;
   }
   return permitted;
 }
@@ -59,11 +68,13 @@ export interface Destination {
 
 /** Whether the project's applications may go to a cluster and namespace. */
 export function permitsDestination({ destinations = [] }: ProjectSpec, to: Destination): boolean {
+  const budget = { left: MAX_STEPS };
   let permitted = false;
   for (const { server, name, namespace } of destinations) {
-    const serverFits = to.server !== "" && server !== undefined && fits(server, to.server);
-    const nameFits = to.name !== "" && name !== undefined && fits(name, to.name);
-    const namespaceFits = fits(namespace ?? "", to.namespace);
+    const serverFits = to.server !== "" && server !== undefined && fits(server, to.server, budget);
+    const nameFits = to.name !== "" && name !== undefined && fits(name, to.name, budget);
+    const namespaceFits = fits(namespace ?? "", to.namespace, budget);
+    if (budget.left < 0) return false;
     if ((serverFits || nameFits) && namespaceFits) permitted = true;
     else if (namespaceFits && ((!nameFits && denies(name)) || (!serverFits && denies(server)))) return false;
     else if (!namespaceFits && denies(namespace) && (serverFits || nameFits)) return false;
@@ -80,17 +91,18 @@ export interface Kind {
 
 /** Whether the project's applications may hold an object. Cluster-scoped kinds must be named to be allowed; the others are, unless a list says otherwise. */
 export function permitsKind(spec: ProjectSpec, { group, kind, name, namespaced }: Kind): boolean {
+  const budget = { left: MAX_STEPS };
   const listed = (list: readonly GroupKind[], withName: boolean) =>
     list.some(
       (one) =>
-        matchGlob(one.group ?? "", group, "/") &&
-        matchGlob(one.kind ?? "", kind, "/") &&
-        (!withName || !one.name || matchGlob(one.name, name, "/")),
+        matchGlob(one.group ?? "", group, "/", budget) &&
+        matchGlob(one.kind ?? "", kind, "/", budget) &&
+        (!withName || !one.name || matchGlob(one.name, name, "/", budget)),
     );
   if (namespaced) {
     const { namespaceResourceWhitelist: white, namespaceResourceBlacklist: black = [] } = spec;
-    return (!white || listed(white, false)) && !listed(black, false);
+    return (!white || listed(white, false)) && !listed(black, false) && budget.left >= 0;
   }
   const { clusterResourceWhitelist: white = [], clusterResourceBlacklist: black = [] } = spec;
-  return listed(white, true) && !listed(black, true);
+  return listed(white, true) && !listed(black, true) && budget.left >= 0;
 }

@@ -34,7 +34,8 @@ export function readSources(value: unknown, path = "sources"): Outcome<Sources> 
       const at = `${path}.${name}`;
       const { scopes, paths, ...rest } = record(given, at);
       const access = scopesOf({ scopes, paths }, at);
-      if (access) read.scopes.set(name, access);
+      const ofCluster = rest.type === "kubernetes" || (name === "kubernetes" && rest.type === undefined);
+      if (access) read.scopes.set(name, ofCluster ? byNamespace(access) : access);
       // The delegate has these by itself; here only their scopes are said.
       const builtIn = BUILT_IN.includes(name) || (name === "kubernetes" && rest.type === undefined);
       if (builtIn && access && Object.keys(rest).length === 0) continue;
@@ -62,6 +63,12 @@ function scopesOf({ scopes, paths }: { scopes?: unknown; paths?: unknown }, path
     return [at, entries(listed, `${place}.scopes`)] as const;
   });
   return { paths: Object.fromEntries(read) };
+}
+
+/** A namespace is what stands before the slash: a Secret of that name, in the namespace that is meant without one, is not in it. */
+function byNamespace(access: SourceScopes): SourceScopes {
+  if (!("paths" in access)) return access;
+  return { paths: Object.fromEntries(Object.entries(access.paths).map(([at, listed]) => [at.includes("/") ? at : `${at}/`, listed])) };
 }
 
 function entries(value: unknown, path: string): string[] {

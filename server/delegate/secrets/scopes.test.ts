@@ -1,6 +1,7 @@
 import { done } from "../../base/outcome.ts";
 import { Redactor } from "../../base/redact.ts";
 import { parseReferences, type SecretReference } from "../../base/reference.ts";
+import { readSources } from "./config.ts";
 import { type Scope, SecretScopes, type SourceScopes } from "./scopes.ts";
 import { Secrets } from "./secrets.ts";
 
@@ -90,4 +91,17 @@ test("a refusal says what the operator can do, and the secret is not even asked 
         "/params/headers/authorization: ${secret:file/db/password}: the secret is not for this task: this delegate belongs to the account and the task to the project payments/prod; its operator allows it in the delegate's configuration file: sources.file.paths.db.scopes: [payments/prod]",
     },
   ]);
+});
+
+test("a namespace that is listed does not open the Secret of that name in the delegate's own namespace", () => {
+  const read = readSources({
+    kubernetes: { paths: { "team-a": { scopes: ["shop"] }, "team-b/db": { scopes: ["shop"] } } },
+    far: { type: "kubernetes", kubeconfig: "/etc/kubeconfig", paths: { "team-a": { scopes: ["shop"] } } },
+  });
+  if (read.kind !== "done") throw new Error(read.message);
+  const scopes = new SecretScopes(read.value.scopes, account);
+  const allowed = (text: string) => scopes.refuses(reference(text), other) === undefined;
+  for (const source of ["kubernetes", "far"])
+    expect([`${source}/team-a/db#key`, `${source}/team-a#key`, `${source}/team-ab/db#key`].map(allowed)).toEqual([true, false, false]);
+  expect(["kubernetes/team-b/db#key", "kubernetes/team-b#key"].map(allowed)).toEqual([true, false]);
 });

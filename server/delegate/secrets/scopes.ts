@@ -51,9 +51,11 @@ export class SecretScopes {
 const refused = (why: string, hint?: string): Failure =>
   stop(SECRET.scopeRefused, `the secret is not for this task: ${why}${hint ? `; ${hint}` : ""}`);
 
-/** The longest entry that is the path or a folder above it, name by name. */
+/** The longest entry that is the path or a folder above it, name by name; one with a slash at its end is a folder alone. */
 function entryFor(path: string, entries: readonly string[]): string | undefined {
-  return entries.filter((entry) => path === entry || path.startsWith(`${entry}/`)).sort((a, b) => b.length - a.length)[0];
+  return entries
+    .filter((entry) => path === entry || path.startsWith(entry.endsWith("/") ? entry : `${entry}/`))
+    .sort((a, b) => b.length - a.length)[0];
 }
 
 function contains(outer: Scope, inner: Scope): boolean {

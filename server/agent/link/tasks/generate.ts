@@ -4,9 +4,12 @@ import { clusterWorld } from "../../appset/cluster-world.ts";
 import { generate } from "../../appset/generate.ts";
 import type { ApplicationSet } from "../../appset/types.ts";
 import { validateSpec } from "../../appset/validate.ts";
+import { lookIntegrity } from "../../controller/integrity.ts";
+import { lookAccess } from "../../controller/look.ts";
 import { tenantOf } from "../../project/tenant.ts";
 import { repositories } from "../reach.ts";
 import { SECRET_TYPE } from "../secrets.ts";
+import { rulesOf } from "./glance.ts";
 import { objectOf, type Read } from "./task.ts";
 
 const MAX_TEXT = 4 * 1024 * 1024;
@@ -23,17 +26,22 @@ export const applicationSetGenerate: Read = async (tc, task) => {
   const problem = validateSpec(spec);
   if (problem) return stop("SetInvalid", problem);
   const { client, namespace } = tc.ctx;
-  const [known, clusters] = await Promise.all([
+  const [known, rules, clusters] = await Promise.all([
     repositories(tc.ctx),
+    rulesOf(tc.ctx),
     client.list(RESOURCES.secret, { namespace, labelSelector: `${SECRET_TYPE}=cluster` }),
   ]);
   if (known.kind !== "done") return known;
+  if (rules.kind !== "done") return rules;
   if (clusters.kind !== "done") return clusters;
+  const { projects } = rules.value;
   const world = clusterWorld({
     home: client,
     namespace,
     repo: tc.repo,
-    access: (url, project, tenant) => known.value.find(url, project, tenant),
+    // With the same rules as the controller: its answer is what was read.
+    access: (url, project, tenant) => lookAccess({ projects, repositories: known.value }, url, project, tenant),
+    integrity: (url, project) => lookIntegrity({ projects }, url, project),
     tenant: tenantOf(found.value),
     allowedProviders: tc.providers,
     clusters: () => clusters.value.items,

@@ -3,12 +3,13 @@ import { RESOURCES } from "../../../kube/path.ts";
 import { type Application, sourcesOf } from "../../controller/application.ts";
 import type { Deps } from "../../controller/deps.ts";
 import { type Destination, Destinations } from "../../controller/destination.ts";
-import { Projects, place, projectOf } from "../../controller/projects.ts";
+import { Projects, place } from "../../controller/projects.ts";
 import { render } from "../../controller/render.ts";
 import { Settings } from "../../controller/settings.ts";
 import { Store } from "../../controller/store.ts";
 import type { Project } from "../../project/project.ts";
 import type { Rendered, Source } from "../../repo/types.ts";
+import type { Context } from "../context.ts";
 import { repositories } from "../reach.ts";
 import { SECRET_TYPE } from "../secrets.ts";
 import { ChartReads, refusedRevision } from "./lookup.ts";
@@ -31,21 +32,15 @@ export async function withGlance<T>(
 ): Promise<Outcome<T>> {
   if (sourcesOf(app).length === 0) return stop("InvalidSpecError", "the application has no source");
   const { client, namespace } = ctx;
-  const [known, configMaps, clusters, listed] = await Promise.all([
+  const [known, rules, clusters] = await Promise.all([
     repositories(ctx),
-    client.list(RESOURCES.configMap, { namespace, labelSelector: "app.kubernetes.io/part-of=argocd" }),
+    rulesOf(ctx),
     client.list(RESOURCES.secret, { namespace, labelSelector: `${SECRET_TYPE}=cluster` }),
-    client.list(RESOURCES.appProject, { namespace }),
   ]);
   if (known.kind !== "done") return known;
-  if (configMaps.kind !== "done") return configMaps;
+  if (rules.kind !== "done") return rules;
   if (clusters.kind !== "done") return clusters;
-  const settings = new Settings();
-  settings.replace(configMaps.value.items);
-  const projects = new Projects();
-  projects.inherit(settings.globalProjects);
-  if (listed.kind === "done") projects.replace(listed.value.items);
-  else projects.failed(listed);
+  const { settings, projects } = rules.value;
   const abort = new AbortController();
   const destinations = new Destinations({
     home: client,
@@ -81,6 +76,22 @@ export async function withGlance<T>(
     abort.abort();
     await destinations.close();
   }
+}
+
+/** What holds for all, and the projects of the agent's namespace, as they are now. */
+export async function rulesOf({ client, namespace }: Context): Promise<Outcome<{ settings: Settings; projects: Projects }>> {
+  const [configMaps, listed] = await Promise.all([
+    client.list(RESOURCES.configMap, { namespace, labelSelector: "app.kubernetes.io/part-of=argocd" }),
+    client.list(RESOURCES.appProject, { namespace }),
+  ]);
+  if (configMaps.kind !== "done") return configMaps;
+  const settings = new Settings();
+  settings.replace(configMaps.value.items);
+  const projects = new Projects();
+  projects.inherit(settings.globalProjects);
+  if (listed.kind === "done") projects.replace(listed.value.items);
+  else projects.failed(listed);
+  return done({ settings, projects });
 }
 
 /** What Git describes now; a revision that is asked for is that of the first source. */
