@@ -6,10 +6,10 @@ import { testRepository } from "../../server/agent/link/connections.ts";
 import type { Context } from "../../server/agent/link/context.ts";
 import { Observer } from "../../server/agent/link/observe.ts";
 import { putRepository } from "../../server/agent/link/repository.ts";
-import { TENANT } from "../../server/agent/project/tenant.ts";
+import { ALLOWED_SCOPES, TENANT } from "../../server/agent/project/tenant.ts";
 import { Secret } from "../../server/base/secret.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
-import { RESOURCES } from "../../server/kube/path.ts";
+import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { configMap, project, synced, value, type World, world } from "../journeys/engine-world.ts";
 
 // Two organisations share one agent. Whatever `b` registers, deploys or names, nothing of `a` or of the agent goes another way, shows up at
@@ -19,6 +19,22 @@ const B = "b/-";
 const CANARY = "canary-of-a";
 const PASSWORDS = ["admin:ADMIN-PASSWORD", "ana:A-PASSWORD"];
 const HOME = "https://kubernetes.default.svc";
+
+const RBAC = "rbac.authorization.k8s.io";
+const CLUSTER_BINDING: Resource = {
+  group: RBAC,
+  version: "v1",
+  kind: "ClusterRoleBinding",
+  plural: "clusterrolebindings",
+  namespaced: false,
+};
+const binding = {
+  apiVersion: `${RBAC}/v1`,
+  kind: "ClusterRoleBinding",
+  metadata: { name: "all" },
+  roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "cluster-admin" },
+  subjects: [{ kind: "ServiceAccount", name: "all", namespace: "kube-system" }],
+};
 
 let w: World;
 let proxy: { url: string; seen: string[]; server: Server };
@@ -41,6 +57,14 @@ beforeAll(async () => {
     destinations: [{ server: "*", namespace: "*" }],
     clusterResourceWhitelist: [{ group: "*", kind: "*" }],
   };
+  // What the agent's owner lets both do is all, so that nothing but the scopes keeps them apart.
+  await project(w, "limit", {
+    ...rules,
+    destinationServiceAccounts: [{ server: "*", namespace: "*", defaultServiceAccount: "kube-system:all" }],
+  });
+  const shared = { metadata: { annotations: { [ALLOWED_SCOPES]: "a,b" } } };
+  value(await w.client.mergePatch(RESOURCES.appProject, w.namespace, "limit", shared));
+  value(await w.client.create(CLUSTER_BINDING, binding));
   for (const [name, tenant] of Object.entries({ a: A, b: B })) {
     await project(w, name, rules);
     const patch = { metadata: { annotations: { [TENANT]: tenant } } };

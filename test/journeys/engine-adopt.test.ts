@@ -12,8 +12,9 @@ const BY_HAND = { syncOptions: OPTIONS };
 const NO_HEAL = { automated: { prune: true }, syncOptions: OPTIONS };
 const AUTOMATED = { automated: { prune: true, selfHeal: true }, syncOptions: OPTIONS };
 const FILE = "app/all.yaml";
-const NAMES = ["plain", "moved", "ignore", "hooks", "manual", "noheal", "pruned", "kept", "gone", "server", "services"];
+const NAMES = ["plain", "moved", "ignore", "hooks", "manual", "noheal", "pruned", "kept", "gone", "server", "services", "forms", "owned"];
 
+const ROLLING = "replicas: 0\n  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}";
 const deployment = (more = "replicas: 0", image = "x:1") => `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, labels: {app: web}}
@@ -66,13 +67,18 @@ beforeAll(async () => {
   });
   await leave(w, { name: "server", manifests: configMap("a", { v: "1", w: "1" }), serverSide: true });
   await leave(w, { name: "services", manifests: service("{port: 80, name: http}, {port: 81, name: more}") });
+  await leave(w, { name: "forms", manifests: deployment(ROLLING) });
+  await leave(w, { name: "owned", manifests: all(configMap("a", { v: "1" }), configMap("b", {})) });
+  const { uid } = value(await w.client.get(CONFIG_MAP, "owned", "b")).metadata;
+  const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "b", uid, controller: true }];
+  value(await w.client.mergePatch(CONFIG_MAP, "owned", "a", { metadata: { ownerReferences } }, { manager: "theirs" }));
   // What others have changed, and what the application does not mind.
   const scaled = { spec: { replicas: 3 } };
   value(await w.client.mergePatch(DEPLOYMENT, "ignore", "web", scaled, { manager: "autoscaler" }));
   value(await w.client.mergePatch(CONFIG_MAP, "ignore", "a", { data: { v: "theirs" } }, { manager: "theirs" }));
   // No controller-manager runs here.
   const well = (replicas: number) => ({ observedGeneration: 10, replicas, updatedReplicas: replicas, availableReplicas: replicas });
-  value(await w.client.patchStatus(DEPLOYMENT, "plain", "web", well(0)));
+  for (const name of ["plain", "forms"]) value(await w.client.patchStatus(DEPLOYMENT, name, "web", well(0)));
   value(await w.client.patchStatus(DEPLOYMENT, "ignore", "web", { ...well(3), readyReplicas: 3 }));
   for (const name of ["moved", "hooks"]) for (const hook of ["pre", "post"]) await complete(name, hook);
   // A commit that is none of the application's.
@@ -183,6 +189,15 @@ test("a field that leaves Git is removed: a key, an environment variable, a port
   expect(await data("server")).toEqual({ v: "1" });
   await after("services", () => commit("services", service("{port: 80, name: http}")));
   expect((await object(SERVICE, "services", "web"))?.spec.ports.map(({ port }: { port: number }) => port)).toEqual([80]);
+});
+
+test("a field takes the place of another one that may not be beside it", async () => {
+  const { generation } = (await object(DEPLOYMENT, "forms", "web"))!.metadata;
+  const app = await after("forms", () => commit("forms", deployment("replicas: 0\n  strategy: {type: Recreate}", "x:2")));
+  expect(app.status?.operationState?.phase).toBe("Succeeded");
+  const { spec, metadata } = (await object(DEPLOYMENT, "forms", "web"))!;
+  expect(spec.strategy).toEqual({ type: "Recreate" });
+  expect(metadata.generation).toBe(Number(generation) + 1);
 });
 
 test("what was applied last is kept true on the objects that have it", async () => {

@@ -46,6 +46,8 @@ async function waiting(
   await w.until(name, (app) => /^waiting for completion of hook/.test(state(app)?.message ?? ""), "waiting for its hook");
   return (await hookOf(name))!;
 }
+/** The row of the namespace that a sync made. */
+const MADE = { kind: "Namespace", hookPhase: "Succeeded" };
 const ended = (name: string) => w.until(name, (app) => /^(Succeeded|Failed|Error)$/.test(state(app)?.phase ?? ""), "ended");
 
 test("a hook that takes itself away when it is done is seen to its end, and goes when that is written down", async () => {
@@ -58,7 +60,7 @@ test("a hook that takes itself away when it is done is seen to its end, and goes
     await remove(JOB, name, "hook");
     expect(state(await ended(name))).toMatchObject({
       phase,
-      syncResult: { resources: [{ name: "hook", hookPhase: phase }, ...(phase === "Failed" ? [] : [{}])] },
+      syncResult: { resources: [MADE, { name: "hook", hookPhase: phase }, ...(phase === "Failed" ? [] : [{}])] },
     });
     await gone(name);
   }
@@ -83,6 +85,7 @@ test("a hook whose namespace is being deleted holds neither the namespace nor th
   await remove(JOB, "doomed", "hook");
   const app = await ended("doomed");
   expect(state(app)?.syncResult?.resources).toMatchObject([
+    MADE,
     { name: "hook", hookPhase: "Failed", message: "its namespace is being deleted" },
   ]);
   await gone("doomed");
@@ -105,6 +108,7 @@ test("a sync that has failed waits for the hooks that it began, and nothing more
   const app = await ended("both");
   expect(state(app)?.phase).toBe("Failed");
   expect(state(app)?.syncResult?.resources?.map((r) => [r.name, r.hookPhase])).toEqual([
+    ["both", "Succeeded"],
     ["b", "Failed"],
     ["hook", "Succeeded"],
   ]);
@@ -157,8 +161,9 @@ test("a hook of two phases runs once in each, also where another controller take
   expect(synced(app)).toBe(true);
   expect((await hookOf("twice"))?.metadata.uid).toBe(uid);
   expect(state(app)?.syncResult?.resources?.map((r) => [r.name, r.syncPhase, r.hookPhase])).toEqual([
+    ["twice", "PreSync", "Succeeded"],
     ["hook", "PreSync", "Succeeded"],
-    ["a", "Sync", undefined],
+    ["a", "Sync", "Succeeded"],
     ["hook", "PostSync", "Succeeded"],
   ]);
 });

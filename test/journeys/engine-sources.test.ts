@@ -35,7 +35,7 @@ test("an application of several sources: values of one repository for a chart of
   expect((await w.object(CONFIG_MAP, "several", "j"))?.data).toEqual({ from: "several" });
   const revisions = [expect.stringMatching(/^[0-9a-f]{40}$/), expect.any(String), expect.any(String)];
   expect(app.status).toMatchObject({
-    sourceTypes: ["Helm", "Directory"],
+    sourceTypes: ["Helm", "", "Directory"],
     sync: { revisions, comparedTo: { sources } },
     operationState: { syncResult: { revisions, sources } },
     history: [{ id: 0, revisions, sources }],

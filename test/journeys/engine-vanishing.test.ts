@@ -71,7 +71,7 @@ test("a namespace that is deleted while a hook works in it goes, and the sync ha
   await w.settled(async () => ((await w.object(JOB, "doomed", "hook"))?.status?.active ?? 0) > 0, "working");
   value(await w.client.delete(RESOURCES.namespace, undefined, "doomed"));
   const app = await ended("doomed", before);
-  expect(state(app)?.syncResult?.resources).toMatchObject([{ name: "hook", hookPhase: "Failed" }]);
+  expect(state(app)?.syncResult?.resources).toMatchObject([{ kind: "Namespace" }, { name: "hook", hookPhase: "Failed" }]);
   await w.settled(async () => (await w.object(RESOURCES.namespace, undefined, "doomed")) === undefined, "without the namespace");
 });
 

@@ -24,8 +24,10 @@ export interface Claim {
   owner: string;
   label: string;
   resource: Resource;
-  /** Definitions carry no mark. Those with these keys are the application's. */
-  definitions: ReadonlySet<string>;
+  /** The keys of what Git has. Definitions among it carry no mark, and what belongs to another object is the application's all the same. */
+  wanted: ReadonlySet<string>;
+  /** The keys of what the application's status names. */
+  listed: ReadonlySet<string>;
   /** Objects that the project does not permit stay as they are. */
   permits(object: KubeObject): boolean;
 }
@@ -61,8 +63,9 @@ export class Adoption {
       this.#lists.delete(id);
       return byOwner;
     }
-    const marked = byOwner.value.get(owner) ?? [];
-    const unmarked = (byOwner.value.get(UNMARKED) ?? []).filter((object) => claim.definitions.has(keyOf(object)));
+    const isWanted = (object: KubeObject) => claim.wanted.has(keyOf(object));
+    const marked = (byOwner.value.get(owner) ?? []).filter((object) => isWanted(object) || !isMade(object, claim.listed));
+    const unmarked = (byOwner.value.get(UNMARKED) ?? []).filter(isWanted);
     const taken: KubeObject[] = [];
     let failure: Failure | undefined;
     await inParallel([...marked, ...unmarked].filter(claim.permits), async (object) => {
@@ -116,8 +119,14 @@ export class Adoption {
 
 const UNMARKED = "";
 
-/** Whose an object is by its marks; undefined for what is no application's, or was made by a controller for another object. */
-function claimant(object: KubeObject, tracking: Tracking): string | undefined {
-  if (object.metadata.ownerReferences?.some(({ controller }) => controller)) return undefined;
-  return ownerOf(object, tracking) ?? (object.kind === "CustomResourceDefinition" ? UNMARKED : undefined);
-}
+/** Whose an object is by its marks. */
+const claimant = (object: KubeObject, tracking: Tracking): string | undefined =>
+  ownerOf(object, tracking) ?? (object.kind === "CustomResourceDefinition" ? UNMARKED : undefined);
+
+/**
+ * Whether an object was made for another one, whose marks it may have by copy. A StatefulSet gives its labels to its claims, and these name no
+ * owner: of claims only those are the application's that it was told to have.
+ */
+const isMade = (object: KubeObject, listed: ReadonlySet<string>): boolean =>
+  (object.metadata.ownerReferences?.length ?? 0) > 0 ||
+  (object.kind === "PersistentVolumeClaim" && !object.metadata.annotations?.[META.trackingId] && !listed.has(keyOf(object)));

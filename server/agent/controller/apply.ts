@@ -9,7 +9,7 @@ import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
 import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
 import { hasLastApplied, withLastApplied } from "./last-applied.ts";
-import { formerFields, takeOver } from "./migrate.ts";
+import { formerFields, isOurs, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
 import { pause } from "./pause.ts";
@@ -68,6 +68,8 @@ async function applyOnce(
       : done(target.object);
   if (respected.kind !== "done") return respected;
   const wanted = keepsLastApplied(destination, current, label, target, options) ? withLastApplied(respected.value) : respected.value;
+  const migrates = !options.includes("ClientSideApplyMigration=false");
+  if (current && migrates && syncOption("Replace", wanted, options) !== "true") await inherit(destination, resource.value, current, app);
   const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, there, !anew);
   let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, current, options);
   if (sent.kind !== "done" && current && forces && isUnchangeable(sent)) sent = await renew(current);
@@ -77,12 +79,12 @@ async function applyOnce(
     if (sent.reason === KUBE.namespaceNotFound) destination.namespaces.delete(target.object.metadata.namespace ?? "");
     return sent;
   }
-  const former = options.includes("ClientSideApplyMigration=false") ? [] : formerFields(sent.value, app.metadata.annotations?.[MIGRATION]);
-  if (former.length) {
+  const former = migrates ? formerFields(sent.value, app.metadata.annotations?.[MIGRATION]) : [];
+  if (former.length && sent.value.metadata.managedFields?.some(isOurs)) {
     const taken = await takeOver(destination, resource.value, sent.value, former);
     // The object was not known before it was written: only now it is seen what was applied last.
     const kept = hasLastApplied(sent.value) ? withLastApplied(wanted) : wanted;
-    if (taken.kind === "done" && taken.value) sent = await send(destination, resource.value, kept, current, options);
+    if (taken.kind === "done") sent = await send(destination, resource.value, kept, current, options);
     if (sent.kind !== "done") return sent;
   }
   if (target.object.kind === "CustomResourceDefinition") {
@@ -93,6 +95,21 @@ async function applyOnce(
   verdicts.set(target, sent.value, true);
   if (!current) return done(isNew(sent.value) ? "created" : "configured");
   return done(current.metadata.resourceVersion === sent.value.metadata.resourceVersion ? "unchanged" : "configured");
+}
+
+/**
+ * What was applied on the client's side becomes ours before the first apply, as the API server may refuse what is there together with what comes:
+ * a second handler of a probe, another kind of volume. And of one change there is one roll-out.
+ */
+async function inherit(destination: Destination, resource: Resource, current: KubeObject, app: Application): Promise<void> {
+  // Of managed fields the watch keeps our own entry alone.
+  if (current.metadata.managedFields?.length || !hasLastApplied(current)) return;
+  const { namespace, name, uid } = current.metadata;
+  const read = await destination.client.get(resource, namespace, name);
+  if (read.kind !== "done" || read.value.metadata.uid !== uid) return;
+  const former = formerFields(read.value, app.metadata.annotations?.[MIGRATION]);
+  // Where somebody wrote meanwhile it is done after the apply.
+  if (former.length) await takeOver(destination, resource, read.value, former);
 }
 
 /** What is there although no watch of ours shows it: it may have differences that are to be left alone. */

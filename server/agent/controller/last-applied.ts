@@ -52,9 +52,17 @@ export function hasLeftovers(live: KubeObject, wanted: KubeObject, ignored: Igno
 }
 
 /** The fields that a user decides. */
-function applied({ apiVersion: _, kind: __, status: ___, metadata, ...rest }: Record<string, unknown>): Record<string, unknown> {
-  const { labels, annotations } = isMap(metadata) ? metadata : {};
-  return { ...rest, metadata: { labels: plain(labels, OWN_LABELS), annotations: plain(annotations, OWN_ANNOTATIONS) } };
+function applied({ apiVersion: _, kind, status: __, metadata, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  const { labels, annotations, finalizers } = isMap(metadata) ? metadata : {};
+  const others = kind === "Secret" ? encoded(rest) : rest;
+  return { ...others, metadata: { finalizers, labels: plain(labels, OWN_LABELS), annotations: plain(annotations, OWN_ANNOTATIONS) } };
+}
+
+/** The cluster keeps the plain texts of a Secret among its data. */
+function encoded({ stringData, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  if (!isMap(stringData)) return rest;
+  const entries = Object.entries(stringData).map(([key, text]) => [key, Buffer.from(String(text)).toString("base64")] as const);
+  return { ...rest, data: { ...(isMap(rest.data) ? rest.data : {}), ...Object.fromEntries(entries) } };
 }
 
 const OWN_ANNOTATIONS = new Set<string>([LAST_APPLIED, META.trackingId, META.installationId]);
@@ -72,18 +80,22 @@ function leftover(last: unknown, wanted: unknown, live: unknown): boolean {
   });
 }
 
-/** Items with names are compared by them; of plain values each stands for itself. */
+/** Items are told apart by all that names them, as two mounts of one volume by their paths; of plain values each stands for itself. */
 function leftInList(last: unknown[], wanted: unknown[], live: unknown[]): boolean {
-  const key = KEYS.find((name) => last.length > 0 && last.every((item) => isMap(item) && item[name] !== undefined));
-  const same = (a: unknown, b: unknown) => (key && isMap(a) && isMap(b) ? isDeepStrictEqual(a[key], b[key]) : isDeepStrictEqual(a, b));
-  if (!key && last.some(isMap)) return false;
+  const keys = KEYS.filter((name) => last.length > 0 && last.every((item) => isMap(item) && item[name] !== undefined));
+  if (keys.length === 0 && last.some(isMap)) return false;
+  const same = (a: unknown, b: unknown) =>
+    isMap(a) && isMap(b) ? [...keys, "protocol"].every((key) => isDeepStrictEqual(named(a, key), named(b, key))) : isDeepStrictEqual(a, b);
   return last.some((item) => {
     const here = live.find((one) => same(one, item));
     if (here === undefined) return false;
     const next = wanted.find((one) => same(one, item));
-    return next === undefined || (key !== undefined && leftover(item, next, here));
+    return next === undefined || (keys.length > 0 && leftover(item, next, here));
   });
 }
+
+/** A port without a protocol is one of TCP. */
+const named = (item: Record<string, unknown>, key: string): unknown => item[key] ?? (key === "protocol" ? "TCP" : undefined);
 
 const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 const isEmpty = (value: unknown): boolean =>

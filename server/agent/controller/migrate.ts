@@ -1,4 +1,4 @@
-import { done, type Outcome } from "../../base/outcome.ts";
+import type { Outcome } from "../../base/outcome.ts";
 import { APPLIER, FIELD_MANAGER } from "../../kube/client.ts";
 import type { FieldSet, KubeObject, ManagedFields } from "../../kube/object.ts";
 import { type Resource, resourcePath } from "../../kube/path.ts";
@@ -27,12 +27,12 @@ export async function takeOver(
   resource: Resource,
   object: KubeObject,
   former: readonly ManagedFields[],
-): Promise<Outcome<KubeObject | undefined>> {
+): Promise<Outcome<KubeObject>> {
   const all = object.metadata.managedFields ?? [];
-  const ours = all.find((f) => f.manager === APPLIER && f.operation === "Apply" && !f.subresource);
-  if (!ours) return done(undefined);
-  const fieldsV1 = former.reduce((set, f) => union(set, f.fieldsV1 ?? {}), ours.fieldsV1 ?? {});
-  const managedFields = all.filter((f) => !former.includes(f)).map((f) => (f === ours ? { ...ours, fieldsV1 } : f));
+  const ours = all.find(isOurs);
+  const fieldsV1 = former.reduce((set, f) => union(set, f.fieldsV1 ?? {}), ours?.fieldsV1 ?? {});
+  const entry: ManagedFields = { ...(ours ?? { ...former.at(-1)!, manager: APPLIER, operation: "Apply" }), fieldsV1 };
+  const managedFields = [entry, ...all.filter((f) => f !== ours && !former.includes(f))];
   const { namespace, name, resourceVersion } = object.metadata;
   return writer.json("PATCH", resourcePath(resource, namespace, name), {
     contentType: "application/json-patch+json",
@@ -43,6 +43,10 @@ export async function takeOver(
     ],
   });
 }
+
+/** Whether an entry is of what this engine, or one before it, applied on the server's side. */
+export const isOurs = ({ manager, operation, subresource }: ManagedFields): boolean =>
+  manager === APPLIER && operation === "Apply" && !subresource;
 
 function union(a: FieldSet, b: FieldSet): FieldSet {
   const result: FieldSet = { ...a };

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { done, type Failure, type Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { aggregateHealth, type Health, type HealthStatus } from "../../kube/health/health.ts";
-import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
+import { describe, gvkOf, type KubeObject, objectKey } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, type ApplicationStatus, META, type ResourceStatus } from "./application.ts";
@@ -74,12 +74,13 @@ export async function watchKinds(
 async function adopt(destination: Destination, app: Application, resource: Resource, targets: readonly Target[]): Promise<Outcome<void>> {
   const { tracking } = destination.settings;
   const instance = instanceOf(app, destination.own);
-  const definitions = targets.filter(({ object }) => object.kind === "CustomResourceDefinition").map(({ key }) => key);
+  const rows = app.status?.resources ?? [];
   const taken = await destination.adoption.take({
     owner: markOf(instance, tracking),
     label: appLabel(instance),
     resource,
-    definitions: new Set(definitions),
+    wanted: new Set(targets.map(({ key }) => key)),
+    listed: new Set(rows.map(({ group = "", kind, namespace = "", name }) => objectKey(group, kind, namespace, name))),
     permits: (object) => !destination.refuse?.(object, resource) && !unmanaged(destination, object, resource),
   });
   if (taken.kind !== "done") return taken;
