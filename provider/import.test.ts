@@ -24,7 +24,7 @@ const MORE: Readonly<Record<string, object>> = {
     source: { repoUrl: "https://git.example.com/a.git", path: "x", helm: { valuesObject: { n: [1e21, 0.1, 0], e: {}, f: false } } },
     info: [],
   },
-  AppProject: { orphanedResources: {}, namespaceResourceWhitelist: [], sourceRepos: [""] },
+  AppProject: { orphanedResources: {}, namespaceResourceWhitelist: [], sourceRepos: [] },
   Cluster: { insecure: true, namespaces: [] },
   Delegate: { paused: true, tags: [] },
   Repository: { insecure: true },

@@ -112,7 +112,7 @@ test("the whole life of an application: create, empty plan, update, drift, impor
     expect((await h.run("import", "outpost_application.a", "guestbook")).code).toBe(0);
     expect((await h.plan(hcl.replace('"1" }\n info', '"2" }\n info'))).map((c) => c.change)).toEqual([]);
     expect((await h.run("destroy", "-auto-approve")).code).toBe(0);
-    expect(service.requests.at(-1)).toBe("DELETE /v1/applications/guestbook?cascade=foreground");
+    expect(service.requests.at(-1)).toBe("DELETE /v1/applications/guestbook?uid=uid-1&cascade=foreground");
     expect(service.store.size).toBe(0);
   }));
 

@@ -119,6 +119,20 @@ test.each([
   }),
 );
 
+test("a replacement that cannot be created loses nothing: the old object stays in the state, and a destroy leaves nothing", () =>
+  world(async (h) => {
+    await h.apply(hcl("lf"));
+    const before = await get("clusters/lf-c");
+    h.config(hcl("lf").replace(/(id +=.*"lf-c"\n +agent +=) .*/, '$1 "typo"'));
+    expect(await h.fails("apply", "-auto-approve", "-replace=outpost_cluster.c")).toMatch(/There is no agent `typo`/);
+    expect(await get("clusters/lf-c")).toMatchObject({ uid: before.uid });
+    expect(await h.state("outpost_cluster.c")).toMatchObject({ uid: before.uid });
+    h.config(hcl("lf"));
+    await h.must("destroy", "-auto-approve");
+    for (const path of ["clusters/lf-c", "agents/lf-a", "applications/lf-x"])
+      expect((await service.ask("GET", `/v1/${path}`)).status).toBe(404);
+  }));
+
 test("replace_triggered_by replaces a cluster under its application", () =>
   world(async (h) => {
     const with_ = (input: string) =>

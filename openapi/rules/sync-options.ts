@@ -23,7 +23,8 @@ export const SYNC_OPTIONS: Readonly<Record<string, readonly string[]>> = {
 
 export function syncOptionFault(text: string): string | undefined {
   const [name = "", value = ""] = text.split("=", 2);
-  const values = SYNC_OPTIONS[name];
+  // Its own names only: every object also has a `constructor`.
+  const values = Object.hasOwn(SYNC_OPTIONS, name) ? SYNC_OPTIONS[name] : undefined;
   const one = (of: readonly string[]) => of.map((word) => `\`${name}=${word}\``).join(", ");
   if (values) return values.includes(value) ? undefined : `${quoted(text)} is not a value of \`${name}\`. Use one of ${one(values)}.`;
   if (name === "ServerSideDiff" || name === "IncludeMutationWebhook")

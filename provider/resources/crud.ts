@@ -18,7 +18,7 @@ import { sealCredentials } from "./credentials.ts";
 import { checkKeptCredentials } from "./credentials-kept.ts";
 import { checkForms } from "./forms.ts";
 import type { Noun } from "./noun.ts";
-import { isReplaced, noteAdopted, planIdentity, wasAdopted } from "./replace.ts";
+import { isReplaced, leftBehind, noteAdopted, noteReleased, planIdentity, wasAdopted } from "./replace.ts";
 import { reportWait } from "./report.ts";
 import { importForm, parseImportId, placeOf, printNoun, printPlace, printStored, resolveReference } from "./scope.ts";
 import { fromSpec, toSpec } from "./spec.ts";
@@ -113,7 +113,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
           [{ attr: "id" }],
         );
       else report(diagnostics, action, reply.problem, attributes);
-      return null;
+      return leftBehind(client, noun, planned, context.signal);
     }
     if (adopt && reply.status === 200) noteAdopted(client, reply.body.uid);
     return settle(client, reply.body, planned, limit, context, action);
@@ -168,6 +168,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     };
     const reply = await client.delete(place, query, limit);
     if (!reply.ok && reply.status === 404) return;
+    if (reply.ok && query.replace) noteReleased(client, noun, state);
     if (!reply.ok) {
       report(context.diagnostics, action, reply.problem, attributes);
       return;

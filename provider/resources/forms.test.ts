@@ -49,6 +49,15 @@ test("what is not known yet is left to the service", () => {
   expect(validate("applications", new Map(config).set("sync_policy", new Unknown())).list).toEqual([]);
 });
 
+test("a number that JSON cannot hold is left to the schema, which says where it is", () => {
+  for (const text of ['{"a":1E400}', '{"a":9007199254740993}', '{"a":0.3333333333333333333333333333}']) {
+    const config = configOf("applications", { source: { repoUrl: "https://git.example/a.git", path: "x", helm: { valuesObject: {} } } });
+    const source = new Map(config.get("source") as ValueMap);
+    source.set("helm", new Map(source.get("helm") as ValueMap).set("values_object", text));
+    expect(validate("applications", config.set("source", source)).list).toEqual([]);
+  }
+});
+
 test("a fault inside JSON text says where it is", () => {
   const [bad] = BAD.filter((one) => one.name === "a misspelt field of a template");
   const { list } = validate("applicationsets", configOf("applicationsets", bad!.spec));

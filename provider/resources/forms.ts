@@ -2,8 +2,10 @@ import { formFaults } from "../../openapi/rules/forms.ts";
 import { pathOf } from "../client/problem.ts";
 import type { Attribute, Attributes } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
+import { jsonTextFaults } from "../schema/json-text.ts";
 import { parseJson } from "../value/json.ts";
-import { isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
+import { asDouble } from "../value/number.ts";
+import { Decimal, isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
 import { toSpec } from "./spec.ts";
 
 /** Checks the texts of a configuration by the rules that the service has too. What is not known yet is left to the service. */
@@ -18,7 +20,7 @@ export function checkForms(collection: string, attributes: Attributes, config: V
   }
 }
 
-/** The configuration without what is unknown and without texts that are no JSON; the schema refuses those. Elements keep their places. */
+/** The configuration without what is unknown and without texts and numbers that no JSON has; the schema refuses those. Elements keep their places. */
 function known(attributes: Attributes, value: ValueMap): ValueMap {
   const out: ValueMap = new Map();
   for (const [name, a] of Object.entries(attributes)) out.set(name, a.writeOnly ? null : knownOne(a, value.get(name) ?? null));
@@ -34,14 +36,17 @@ function knownOne(a: Attribute, value: Value): Value {
     if (isMap(value)) return new Map([...value].map(([key, one]) => [key, element(one)]));
     return Array.isArray(value) ? value.map(element) : null;
   }
-  if (Array.isArray(value)) return value.map((one) => (one instanceof Unknown || (a.rules?.each?.json && !isJson(one)) ? null : one));
-  if (isMap(value)) return new Map([...value].filter(([, one]) => !(one instanceof Unknown)));
-  return a.rules?.json && !isJson(value) ? null : value;
+  if (Array.isArray(value)) return value.map((one) => (one instanceof Unknown || !fits(one, a.rules?.each?.json) ? null : one));
+  if (isMap(value)) return new Map([...value].filter(([, one]) => !(one instanceof Unknown) && fits(one, a.rules?.each?.json)));
+  return fits(value, a.rules?.json) ? value : null;
 }
 
-function isJson(value: Value): boolean {
+/** Whether a value can be sent: JSON where it must be, and only numbers that a double holds. */
+function fits(value: Value, json: unknown): boolean {
+  if (typeof value === "number" || typeof value === "bigint" || value instanceof Decimal) return asDouble(value) !== undefined;
+  if (!json) return true;
   try {
-    return typeof value === "string" && parseJson(value) !== undefined;
+    return typeof value === "string" && jsonTextFaults(parseJson(value), 0).length === 0;
   } catch {
     return false;
   }

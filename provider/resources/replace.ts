@@ -55,6 +55,23 @@ async function warnOfMissing(noun: Noun, planned: ValueMap, context: ResourceCon
   }
 }
 
+const released = new WeakMap<Client, Map<string, ValueMap>>();
+const placeIn = (noun: Noun, at: ValueMap): string => `${noun.collection} ${printPlace(placeOf(noun, at))}`;
+
+/** Notes an object that was deleted to be replaced. The service keeps it for its successor while others refer to it. */
+export function noteReleased(client: Client, noun: Noun, state: ValueMap): void {
+  const places = released.get(client) ?? new Map();
+  released.set(client, places.set(placeIn(noun, state), state));
+}
+
+/** The state of the object whose successor could not be created, if the service still has it: else it would be in nobody's state. */
+export async function leftBehind(client: Client, noun: Noun, planned: ValueMap, signal: AbortSignal): Promise<ValueMap | null> {
+  const before = released.get(client)?.get(placeIn(noun, planned));
+  if (!before) return null;
+  const found = await client.get(placeOf(noun, before), { deadline: Date.now() + 10_000, signal });
+  return found.ok && found.body.uid === stringField(before, "uid") ? before : null;
+}
+
 const adopted = new WeakMap<Client, Set<string>>();
 
 /** Notes an object that a creation took over. One client serves one run of Terraform. */

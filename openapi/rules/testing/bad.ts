@@ -45,6 +45,14 @@ export const BAD: readonly BadForm[] = [
   option("Prune=confirmed", /`Prune=confirm`/),
   option("Nonsense=true", /Use one of `ApplyOutOfSyncOnly`/),
   option("ServerSideDiff=true", /compare option/),
+  option("constructor=true", /no sync option `constructor`/),
+  ignore(
+    "a misspelt jq function",
+    { jqPathExpressions: ['.spec.x[] | selct(.name == "a")'] },
+    "/jqPathExpressions/0",
+    /no function `selct`. Did you mean `select`\?/,
+  ),
+  ignore("a jq path without its dot", { jqPathExpressions: ["spec.replicas"] }, "/jqPathExpressions/0", /begins with a dot: `\.spec`/),
   ignore(
     "a jq expression that ends early",
     { jqPathExpressions: [".spec["] },

@@ -57,6 +57,7 @@ export const BASES: Readonly<Record<string, Base>> = {
   RepositoryCertificate: {
     spec: { ...DOTTED, host: "git.example.com", type: "ssh", data: SSH_KEY },
     samples: { data: [SSH_KEY, `# a comment\n${SSH_KEY} robot\n`] },
+    fixed: { type: "the data must be of the same type, so that it never changes alone" },
   },
   Cluster: { spec: { ...DOTTED, server: "https://one.example.com" }, samples: { appProject: ["shop", "other"], caData: [PEM] } },
   AppProject: {
@@ -66,6 +67,7 @@ export const BASES: Readonly<Record<string, Base>> = {
       "destinations.": { ...DOTTED, destinations: [{ name: "in-cluster", server: "*", namespace: "a" }] },
     },
     samples: { "*.schedule": ["0 22 * * 1-5", "*/5 0-6 1,15 jan sun"], "*.timeZone": ["Europe/Berlin", "UTC"] },
+    fixed: { within: "there is no scope above the account, and so no project that limits one there" },
   },
   Repository: {
     spec: repository,
