@@ -116,7 +116,7 @@ export const storage: Checks = {
     waiting("Waiting for backend creation"),
   ),
   "trident.netapp.io/TridentOrchestrator": firstOf(
-    phases("status.status", { Healthy: ["Installed"] }, ({ status }) => status.message),
+    phases("status.status", { Healthy: ["Installed"], Degraded: ["Failed", "Error"] }, ({ status }) => status.message),
     waiting("Waiting for trident installation"),
   ),
   ...each("astra.netapp.io", ["Backup", "ExecHooksRun", "ResourceBackup", "ResticVolumeBackup", "Snapshot"], () => once),
