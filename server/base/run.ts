@@ -46,7 +46,12 @@ const GRACE_MS = 1_000;
 export async function run(file: string, options: RunOptions): Promise<Outcome<RunResult>> {
   const { signal, maxResidentBytes } = options;
   const name = file.slice(file.lastIndexOf("/") + 1);
-  const watchMemory = maxResidentBytes === undefined ? undefined : await memoryWatcher(maxResidentBytes);
+  let watchMemory: ((pid: number) => MemoryWatch) | undefined;
+  try {
+    if (maxResidentBytes !== undefined) watchMemory = await memoryWatcher(maxResidentBytes);
+  } catch (error) {
+    return again(RUN_REASONS.killed, `${name} was not started: ${(error as Error).message}`);
+  }
   if (signal?.aborted) return stop(RUN_REASONS.cancelled, `${name} was not started: cancelled`);
   return new Promise((resolve) => {
     const child = spawn(file, [...options.args], { cwd: options.cwd, env: environment(options), detached: true, stdio: "pipe" });
