@@ -88,7 +88,7 @@ const sqlJob: HealthCheck = (object) => {
   return health(ended ? (ended.reason === "JobComplete" ? "Healthy" : "Degraded") : "Progressing", both(told));
 };
 
-const nodes = ({ status }: KubeObject) => `${status.ready}/${status.size} node(s) are ready`;
+const nodes = ({ status }: KubeObject) => `${status.ready ?? 0}/${status.size ?? 0} node(s) are ready`;
 const UNKNOWN_TO_ARGO =
   "is unknown. Ensure your ArgoCD is current and then check for/file a bug report: https://github.com/argoproj/argo-cd/issues";
 const xtraDb = firstOf(

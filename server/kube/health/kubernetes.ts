@@ -46,7 +46,7 @@ const disruptionBudget: HealthCheck = (object) => {
   const told = list.find((c) => c.status === "False" && c.reason !== "InsufficientPods") ?? list.at(-1);
   if (!told) return health("Progressing", "Waiting for status");
   const bad = told.status === "False" && told.reason !== "InsufficientPods";
-  return health(bad ? "Degraded" : "Healthy", `PodDisruptionBudget has ${told.reason}`);
+  return health(bad ? "Degraded" : "Healthy", `PodDisruptionBudget has ${told.reason ?? "no reason"}`);
 };
 
 const snapshot = firstOf(

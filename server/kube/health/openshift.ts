@@ -22,7 +22,7 @@ const route: HealthCheck = ({ status }) => {
 };
 
 /** Each condition in a line of its own, numbered from 1; the newline at the end is the ecosystem's. */
-const line = (c: Condition, i: number) => `${i + 1}: ${c.type} | ${c.status}\n`;
+const line = (c: Condition, i: number) => `${i + 1}: ${c.type ?? "condition"} | ${c.status ?? "Unknown"}\n`;
 const listed = (list: readonly Condition[]) => list.map(line).join("");
 
 /** An operator that is there and waits for somebody to approve its upgrade is well. */

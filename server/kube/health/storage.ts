@@ -127,8 +127,8 @@ export const storage: Checks = {
   ),
   "astra.netapp.io/Application": firstOf(
     conditions(
-      ["Ready", "True", "Healthy", (_, { status }) => `Astra Application Ready, protectionState: ${status.protectionState}`],
-      ["Ready", "False", "Degraded", (c) => `Astra Application Degraded, message: ${c.message}`],
+      ["Ready", "True", "Healthy", (_, { status }) => `Astra Application Ready, protectionState: ${status.protectionState ?? "unknown"}`],
+      ["Ready", "False", "Degraded", (c) => `Astra Application Degraded, message: ${c.message ?? ""}`],
     ),
     waiting(NO_STATUS),
   ),
