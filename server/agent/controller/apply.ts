@@ -5,6 +5,7 @@ import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource, resourcePath } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, META } from "./application.ts";
+import { advised, applyOnClientSide, isClientSide } from "./client-side.ts";
 import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
 import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
@@ -77,7 +78,10 @@ async function applyOnce(
     if (sent.reason === KUBE.namespaceNotFound) destination.namespaces.delete(target.object.metadata.namespace ?? "");
     return sent;
   }
-  const former = options.includes("ClientSideApplyMigration=false") ? [] : formerFields(sent.value, app.metadata.annotations?.[MIGRATION]);
+  const former =
+    options.includes("ClientSideApplyMigration=false") || isClientSide(target.object, options)
+      ? []
+      : formerFields(sent.value, app.metadata.annotations?.[MIGRATION]);
   if (former.length) {
     const taken = await takeOver(destination, resource.value, sent.value, former);
     // The object was not known before it was written: only now it is seen what was applied last.
@@ -178,7 +182,8 @@ export async function send(
       },
     });
   }
-  return writer.apply(resource, object, { dryRun });
+  if (isClientSide(object, options)) return applyOnClientSide(writer, resource, object, { options, there: current !== undefined, dryRun });
+  return advised(await writer.apply(resource, object, { dryRun }));
 }
 
 async function recreate(

@@ -10,11 +10,11 @@ import { META } from "../controller/application.ts";
 import { filledIn, wantsStatus } from "../controller/compare-options.ts";
 import { fieldsOf, ignoring, without } from "../controller/ignore.ts";
 import { belongs } from "../controller/projects.ts";
+import { predict } from "../controller/three-way.ts";
 import { appLabel, markOf, migrated, ownerOf, type Tracking } from "../controller/tracking.ts";
 import { masked, toYaml } from "../link/tasks/mask.ts";
 import { type Ask, type RenderedApplication, renderPapers, withoutTracking } from "./manifests.ts";
 import type { Paper } from "./papers.ts";
-import { predict } from "./predict.ts";
 import { tryOut } from "./trial.ts";
 
 export { loadConfig } from "../../kube/config.ts";

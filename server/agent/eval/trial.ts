@@ -2,6 +2,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { type KubeObject, keyOf } from "../../kube/object.ts";
 import { appliedOf } from "../controller/applied.ts";
+import { applyOnClientSide, isClientSide } from "../controller/client-side.ts";
 import { NOTHING } from "../controller/ignore.ts";
 import { hasLeftovers } from "../controller/last-applied.ts";
 import type { Target } from "../controller/normalise.ts";
@@ -28,7 +29,11 @@ export async function tryOut(
     if (!resource || hook || !current || refused.has(`${resource.group}/${resource.plural}`)) continue;
     if (!appliedOf(current) && hasLeftovers(current, object, NOTHING)) continue;
     const trial = { ...target };
-    const answer = await leniently(trial, options, () => client.apply(resource, trial.object, { dryRun: true }));
+    const answer = await leniently(trial, options, () =>
+      isClientSide(trial.object, options)
+        ? applyOnClientSide(client, resource, trial.object, { options, there: true, dryRun: true })
+        : client.apply(resource, trial.object, { dryRun: true }),
+    );
     if (answer.kind === "done") tried.set(keyOf(object), answer.value);
     else if (answer.reason === KUBE.forbidden) refused.add(`${resource.group}/${resource.plural}`);
   }
