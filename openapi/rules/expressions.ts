@@ -11,7 +11,7 @@ export function jsonPointerFault(text: string): string | undefined {
 }
 
 // What Argo CD's jq has and this project's engine does not read. Only brackets and quotes are checked there.
-const BEYOND = /\b(as|def|reduce|foreach|try|catch|label|import)\b|[$@]|\\\(|\?\/\//;
+const BEYOND = /\b(def|reduce|foreach|import)\b|\bas\s*[[{]|\$(ENV|__loc__)\b|@|\\\(|\?\/\//;
 
 /** A jq path expression. */
 export function jqFault(text: string): string | undefined {

@@ -10,13 +10,19 @@ export type Jq =
   | { is: "compare" | "compute"; operator: string; left: Jq; right: Jq }
   | { is: "list"; of?: Jq }
   | { is: "if"; condition: Jq; then: Jq; otherwise: Jq }
-  | { is: "call"; name: string; parts: Jq[] };
+  | { is: "call"; name: string; parts: Jq[] }
+  | { is: "try"; of: Jq; handler?: Jq | undefined }
+  | { is: "variable"; name: string }
+  /** `of as $name | body`, and how much it costs to put a value in. */
+  | { is: "bind"; name: string; of: Jq; body: Jq; size: number }
+  | { is: "label"; name: string; body: Jq; size: number }
+  | { is: "break"; name: string; label?: unknown };
 
 const MAX_LENGTH = 4_096;
 const MAX_DEPTH = 100;
 const TOKEN =
-  /\s*(?:(\.\.|\/\/|==|!=|<=|>=|[.[\](){}|,:;?<>+\-*/%])|("(?:[^"\\]|\\.)*")|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z0-9_]*))/y;
-const KEYWORDS = new Set(["and", "or", "then", "elif", "else", "end", "as", "def", "reduce", "foreach", "try", "catch", "label", "import"]);
+  /\s*(?:(\.\.|\/\/|==|!=|<=|>=|[.[\](){}|,:;?<>+\-*/%])|("(?:[^"\\]|\\.)*")|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(\$?[A-Za-z_][A-Za-z0-9_]*))/y;
+const KEYWORDS = new Set(["and", "or", "then", "elif", "else", "end", "as", "def", "reduce", "foreach", "catch", "import"]);
 
 /** Reads an expression; what is wrong with it is thrown. */
 export function parseJq(text: string): Jq {
@@ -25,6 +31,26 @@ export function parseJq(text: string): Jq {
   const found = parser.pipe();
   parser.end();
   return found;
+}
+
+/** A value for a variable, or a mark for a label. */
+type Binding = { name: string; value: unknown } | { label: string; value: unknown };
+
+/** The expression with a value in place of a variable, or with a mark on the breaks of a label; inner ones of the same name are left alone. */
+export function bound(node: Jq, binding: Binding): Jq {
+  if (node.is === "literal") return node;
+  if ("name" in binding) {
+    if (node.is === "variable") return node.name === binding.name ? { is: "literal", value: binding.value } : node;
+    if (node.is === "bind" && node.name === binding.name) return { ...node, of: bound(node.of, binding) };
+  } else {
+    if (node.is === "break") return node.name === binding.label ? { ...node, label: binding.value } : node;
+    if (node.is === "label" && node.name === binding.label) return node;
+  }
+  const inner = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inner);
+    return typeof value === "object" && value !== null && "is" in value ? bound(value as Jq, binding) : value;
+  };
+  return Object.fromEntries(Object.entries(node).map(([field, value]) => [field, field === "label" ? value : inner(value)])) as Jq;
 }
 
 interface Token {
@@ -57,6 +83,8 @@ class Parser {
   readonly #tokens: Token[];
   #at = 0;
   #depth = 0;
+  /** The variables and labels in scope; the name of a label begins with a star. */
+  #scope: readonly string[] = [];
 
   constructor(given: Token[]) {
     this.#tokens = given;
@@ -136,7 +164,31 @@ class Parser {
     }
   }
 
+  /** A term with what follows it; `as` binds its values for all that comes after. */
   #postfix(): Jq {
+    const found = this.#path();
+    if (!this.#take("as", "name")) return found;
+    const name = this.#variable();
+    this.#need("|");
+    return { is: "bind", name, of: found, ...this.#body(name) };
+  }
+
+  #variable(): string {
+    const { kind, text } = this.#next;
+    if (kind !== "name" || !text.startsWith("$")) throw new Error(`expected a variable such as $x instead of ${text}`);
+    this.#at++;
+    return text.slice(1);
+  }
+
+  #body(name: string): { body: Jq; size: number } {
+    const [before, start] = [this.#scope, this.#at];
+    this.#scope = [...before, name];
+    const body = this.pipe();
+    this.#scope = before;
+    return { body, size: this.#at - start };
+  }
+
+  #path(): Jq {
     let found = this.#term();
     for (;;) {
       if (this.#take("?")) found = { is: "maybe", of: found };
@@ -163,7 +215,8 @@ class Parser {
 
   #key(): Jq {
     const { kind, text } = this.#next;
-    if (kind !== "name" && kind !== "text") throw new Error(`expected a name after the dot instead of ${text}`);
+    if ((kind !== "name" && kind !== "text") || (kind === "name" && text.startsWith("$")))
+      throw new Error(`expected a name after the dot instead of ${text}`);
     this.#at++;
     return { is: "literal", value: text };
   }
@@ -194,7 +247,8 @@ class Parser {
     }
     this.#need(".");
     const { kind: after, joined } = this.#next;
-    if (joined && (after === "name" || after === "text")) return { is: "index", of: { is: "identity" }, key: this.#key() };
+    if (joined && (after === "text" || (after === "name" && !this.#next.text.startsWith("$"))))
+      return { is: "index", of: { is: "identity" }, key: this.#key() };
     return { is: "identity" };
   }
 
@@ -203,6 +257,21 @@ class Parser {
     if (name === "null") return { is: "literal", value: null };
     if (name === "true" || name === "false") return { is: "literal", value: name === "true" };
     if (name === "if") return this.#if();
+    if (name === "try") return { is: "try", of: this.#path(), handler: this.#take("catch", "name") ? this.#path() : undefined };
+    if (name === "label") {
+      const label = this.#variable();
+      this.#need("|");
+      return { is: "label", name: label, ...this.#body(`*${label}`) };
+    }
+    if (name === "break") {
+      const label = this.#variable();
+      if (!this.#scope.includes(`*${label}`)) throw new Error(`there is no label $${label} around break`);
+      return { is: "break", name: label };
+    }
+    if (name.startsWith("$")) {
+      if (!this.#scope.includes(name.slice(1))) throw new Error(`${name} is not defined`);
+      return { is: "variable", name: name.slice(1) };
+    }
     if (KEYWORDS.has(name)) throw new Error(`${name} is not supported here`);
     const parts: Jq[] = [];
     if (this.#take("(")) {

@@ -1,4 +1,4 @@
-import { compileJq, deletePaths, pathsOf } from "./jq.ts";
+import { compileJq, deletePaths, type Path, pathsOf } from "./jq.ts";
 
 const document = {
   metadata: { name: "web", annotations: { "a.example/x": "1", keep: "2" } },
@@ -78,6 +78,57 @@ test.each<[string, unknown]>([
       ["metadata", "annotations", "a.example/x"],
     ],
   ],
+  // A slice is one value with the places of its items.
+  [".spec.containers[1:][].image", [["spec", "containers", 1, "image"]]],
+  [
+    ".webhooks[:1][].name, .webhooks[1:][0].name",
+    [
+      ["webhooks", 0, "name"],
+      ["webhooks", 1, "name"],
+    ],
+  ],
+  [".webhooks[0:][1:] | .[0].name", [["webhooks", 1, "name"]]],
+  [".webhooks[-1:]", [["webhooks", 1]]],
+  [".nothing[1:]", []],
+  [".spec.replicas, .nothing[1:][]", []],
+  ['.webhooks["a":]', []],
+  ['getpath(["spec", "replicas"])', [["spec", "replicas"]]],
+  [
+    'getpath(["spec", "containers", 1, "image"], ["spec", "nothing", "deep"])',
+    [
+      ["spec", "containers", 1, "image"],
+      ["spec", "nothing", "deep"],
+    ],
+  ],
+  ['getpath("spec")', []],
+  ["limit(1; .webhooks[].name)", [["webhooks", 0, "name"]]],
+  ["limit(0; .webhooks[].name)", []],
+  ['first(.webhooks[].name, error("not reached"))', [["webhooks", 0, "name"]]],
+  ['.spec.containers[] | select(.name | IN("istio-proxy", "other"))', [["spec", "containers", 1]]],
+  ['select(IN(.webhooks[].name; "two")).spec.replicas', [["spec", "replicas"]]],
+  ['"istio-proxy" as $name | .spec.containers[] | select(.name == $name) | .image', [["spec", "containers", 1, "image"]]],
+  [
+    ".webhooks[0].name as $a | .webhooks[1].name as $b | .webhooks[] | select(.name == ($a, $b)) | .name",
+    [
+      ["webhooks", 0, "name"],
+      ["webhooks", 1, "name"],
+    ],
+  ],
+  ["1 as $x | (2 as $x | .spec) | select($x == 1) | .replicas", [["spec", "replicas"]]],
+  ["try .metadata.name[] catch empty", []],
+  [".spec.replicas, (try .metadata.name[] catch empty)", [["spec", "replicas"]]],
+  ['.spec.replicas, (try error("x") catch select(. == "other"))', [["spec", "replicas"]]],
+  // An error of what comes after is not the error of what is tried.
+  ["(.spec.replicas)? | .x", []],
+  ["label $out | .webhooks[] | ., break $out | .name", [["webhooks", 0, "name"]]],
+  ["label $out | (.webhooks[].name | ., break $out)", [["webhooks", 0, "name"]]],
+  [
+    "label $a | (label $a | (.spec.replicas, break $a)), .metadata.name",
+    [
+      ["spec", "replicas"],
+      ["metadata", "name"],
+    ],
+  ],
   ["[.spec.replicas]", []],
   [".metadata.name[]", []],
 ])("path(%s)", (expression, want) => {
@@ -94,6 +145,11 @@ test.each([
   ["env.HOME | select(.x | debug)", /function env\/0 is not supported/],
   ["def f: .; f", /def is not supported/],
   ["#", /unexpected character/],
+  ["$x", /\$x is not defined/],
+  [".a as [$x] | $x", /expected a variable/],
+  ["(1 as $x | .) | $x", /\$x is not defined/],
+  ["break $out", /no label \$out/],
+  [".$x", /expected a name|unexpected/],
   [`${"(".repeat(200)}.${")".repeat(200)}`, /nested too deep/],
   [`.${"a".repeat(5_000)}`, /longer than/],
 ])("%.40s is refused", (expression, why) => {
@@ -105,6 +161,18 @@ test("an expression that does too much is stopped", () => {
   expect(pathsOf(program as Exclude<typeof program, string>, Array(400).fill({ a: [[[[[[1], 2], 3]]]] }))).toBe("slow");
   const slow = compileJq('select(test("(a+)+$"))');
   expect(pathsOf(slow as Exclude<typeof slow, string>, `${"a".repeat(40)}b`)).toBe("slow");
+});
+
+test("an expression that names the whole document takes nothing out", () => {
+  const given = { a: [1, { b: 2 }] };
+  const program = compileJq("..");
+  expect(deletePaths(given, pathsOf(program as Exclude<typeof program, string>, given) as Path[])).toEqual(given);
+});
+
+test.each(["[range(5)]", "[..] as $a | $a[] as $b | $a[] | empty"])("%s is bounded", (text) => {
+  const program = compileJq(text);
+  if (typeof program === "string") expect(program).toMatch(/not supported/);
+  else expect(pathsOf(program, Array(2_000).fill({ a: [1, 2] }))).toBe("slow");
 });
 
 test("several items of a list are taken out together, and the document itself stays", () => {

@@ -1,5 +1,20 @@
-import { isDeepStrictEqual } from "node:util";
-import { type Jq, parseJq } from "../../openapi/rules/jq-parse.ts";
+import { bound, type Jq, parseJq } from "../../openapi/rules/jq-parse.ts";
+import { CALLS, type Call } from "./jq-calls.ts";
+import {
+  Break,
+  bare,
+  child,
+  compare,
+  compute,
+  type Emit,
+  type Hit,
+  isObject,
+  Misfit,
+  sliceOf,
+  TooMuch,
+  truthy,
+  typeOf,
+} from "./jq-values.ts";
 import { type Fits, patternMatcher } from "./pattern.ts";
 
 /** A place in a document: names of fields and numbers of items from the top. */
@@ -11,12 +26,6 @@ export type Program = Jq;
 const MAX_STEPS = 500_000;
 // What one computed value may hold, counted as if it were written out: lists that hold the same list twice grow by doubling.
 const MAX_WEIGHT = 1_000_000;
-
-interface Hit {
-  /** Absent for a value that was computed: it stands nowhere. */
-  path?: Path;
-  value: unknown;
-}
 
 /** Reads an expression of the jq language and checks its functions; a text is what is wrong with it. */
 export function compileJq(text: string): Program | string {
@@ -39,7 +48,7 @@ export function pathsOf(program: Program, document: unknown): Path[] | "slow" {
   try {
     run.eval(program, { path: [], value: document }, ({ path }) => {
       if (!path) throw new Misfit("it gives a value that is no place in the document");
-      found.push(path);
+      for (const place of placesOf(path)) found.push(place);
     });
   } catch (error) {
     // A document so deep that the stack ends counts as too much, too.
@@ -50,21 +59,27 @@ export function pathsOf(program: Program, document: unknown): Path[] | "slow" {
   return found;
 }
 
-class Misfit extends Error {}
-class TooMuch extends Error {}
+/** A slice is the items that it names: for taking them out that is the same. */
+function placesOf(path: NonNullable<Hit["path"]>): Path[] {
+  const last = path.at(-1);
+  if (typeof last !== "object") return [path as Path];
+  const before = path.slice(0, -1) as Path;
+  return Array.from({ length: last.to - last.from }, (_, i) => [...before, last.from + i]);
+}
 
 /** Takes what places name out of a copy; the last item of a list first, so that the others stay where they are. */
 export function deletePaths<T>(document: T, paths: readonly Path[]): T {
-  if (paths.length === 0) return document;
+  // Nothing would be left of the document, as with `..`: such an expression is a mistake, and Argo CD refuses it too.
+  if (paths.length === 0 || paths.some((path) => path.length === 0)) return document;
   const copy = structuredClone(document);
   for (const path of [...paths].sort((a, b) => comparePaths(b, a))) {
     const last = path.at(-1);
     let at: unknown = copy;
     // Own fields only: `__proto__` leads out of the document.
     for (const step of path.slice(0, -1)) at = owns(at, step) ? at[step] : undefined;
-    if (last === undefined || !owns(at, last)) continue;
+    if (!owns(at, last!)) continue;
     if (Array.isArray(at)) at.splice(last as number, 1);
-    else delete at[last];
+    else delete at[last!];
   }
   return copy;
 }
@@ -79,12 +94,6 @@ function comparePaths(a: Path, b: Path): number {
   }
   return a.length - b.length;
 }
-
-const truthy = (value: unknown): boolean => value !== null && value !== undefined && value !== false;
-const typeOf = (value: unknown): string => (value === null || value === undefined ? "null" : Array.isArray(value) ? "array" : typeof value);
-const isObject = (value: unknown): value is Record<string, unknown> => typeOf(value) === "object";
-
-type Emit = (hit: Hit) => void;
 
 class Run {
   #steps = 0;
@@ -121,13 +130,25 @@ class Run {
         this.eval(node.of, input, (of) => this.each(of, emit));
         return;
       case "maybe":
-        try {
-          this.eval(node.of, input, emit);
-          return;
-        } catch (error) {
-          if (error instanceof Misfit) return;
-          throw error;
-        }
+        this.#try(node.of, input, emit);
+        return;
+      case "try":
+        this.#try(node.of, input, emit, node.handler);
+        return;
+      case "bind":
+        this.eval(node.of, bare(input), ({ value }) => {
+          this.#steps += node.size;
+          this.eval(bound(node.body, { name: node.name, value }), input, emit);
+        });
+        return;
+      case "label":
+        this.#steps += node.size;
+        this.#label(node, input, emit);
+        return;
+      case "break":
+        throw new Break(node.label);
+      case "variable":
+        throw new Misfit(`$${node.name} is not defined`);
       case "else": {
         const good: Hit[] = [];
         try {
@@ -208,179 +229,40 @@ class Run {
     if (typeof input.value === "object" && input.value !== null) this.each(input, (hit) => this.recurse(hit, emit));
   }
 
-  /** As the items it names: for taking them out that is the same. */
   #slice(node: Extract<Jq, { is: "slice" }>, input: Hit, of: Hit, emit: Emit): void {
-    if (of.value === null || of.value === undefined) return;
-    if (!Array.isArray(of.value)) throw new Misfit("only lists have slices");
-    const bound = (at: Jq | undefined, otherwise: number) => (at ? Number(this.values(at, input)[0]) : otherwise);
-    const { length } = of.value;
-    const clamp = (n: number) => Math.max(0, Math.min(length, n < 0 ? length + n : n));
-    const [from, to] = [clamp(bound(node.from, 0)), clamp(bound(node.to, length))];
-    for (let i = from; i < to; i++) emit(child(of, i));
+    const at = (part: Jq | undefined): number | undefined => {
+      const value = part && this.values(part, input)[0];
+      if (value !== undefined && value !== null && typeof value !== "number") throw new Misfit("the bounds of a slice are numbers");
+      return value ?? undefined;
+    };
+    emit(sliceOf(of, at(node.from), at(node.to)));
+  }
+
+  /** What comes before an error counts; an error of what comes after is not caught here. */
+  #try(node: Jq, input: Hit, emit: Emit, handler?: Jq): void {
+    const good: Hit[] = [];
+    let caught: Misfit | undefined;
+    try {
+      this.eval(node, input, (hit) => good.push(hit));
+    } catch (error) {
+      if (!(error instanceof Misfit)) throw error;
+      caught = error;
+    }
+    for (const hit of good) emit(hit);
+    if (caught && handler) this.eval(handler, { value: caught.value }, emit);
+  }
+
+  #label(node: Extract<Jq, { is: "label" }>, input: Hit, emit: Emit): void {
+    const label = {};
+    try {
+      this.eval(bound(node.body, { label: node.name, value: label }), input, emit);
+    } catch (error) {
+      if (!(error instanceof Break) || error.label !== label) throw error;
+    }
   }
 }
 
-const bare = ({ value }: Hit): Hit => ({ value, path: [] });
-
-/** A field or an item; of nothing it is nothing. */
-function child({ path, value }: Hit, key: unknown): Hit {
-  if (typeof key === "string" && (isObject(value) || value === null || value === undefined)) {
-    const has = isObject(value) && Object.hasOwn(value, key);
-    return { path: path && [...path, key], value: has ? value[key] : null };
-  }
-  if (typeof key === "number" && (Array.isArray(value) || value === null || value === undefined)) {
-    const at = key < 0 && Array.isArray(value) ? value.length + key : key;
-    return { path: path && [...path, at], value: (value as unknown[] | null)?.[at] ?? null };
-  }
-  throw new Misfit(`cannot index ${typeOf(value)} with ${typeOf(key)}`);
-}
-
-const RANK = ["null", "boolean", "number", "string", "array", "object"];
-function compare(operator: string, a: unknown, b: unknown): boolean {
-  if (operator === "==") return isDeepStrictEqual(a ?? null, b ?? null);
-  if (operator === "!=") return !isDeepStrictEqual(a ?? null, b ?? null);
-  const [x, y] = [typeOf(a), typeOf(b)];
-  const order = x !== y ? RANK.indexOf(x) - RANK.indexOf(y) : (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
-  return { "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0 }[operator] ?? false;
-}
-
-function compute(operator: string, a: unknown, b: unknown): unknown {
-  if (typeof a === "number" && typeof b === "number")
-    return { "+": a + b, "-": a - b, "*": a * b, "/": a / b, "%": a % b }[operator] ?? null;
-  if (operator === "+") {
-    if (a === null || a === undefined) return b;
-    if (b === null || b === undefined) return a;
-    const both = (typeof a === "string" && typeof b === "string") || (Array.isArray(a) && Array.isArray(b));
-    if (both && (a as string).length + (b as string).length > MAX_STEPS) throw new TooMuch();
-    if (typeof a === "string" && typeof b === "string") return a + b;
-    if (Array.isArray(a) && Array.isArray(b)) return [...a, ...b];
-  }
-  throw new Misfit(`${typeOf(a)} ${operator} ${typeOf(b)}`);
-}
-
-type Call = (run: Run, input: Hit, emit: Emit, ...parts: Jq[]) => void;
-
-/** A function of the input alone. */
-const plain =
-  (work: (value: unknown) => unknown): Call =>
-  (run, { value }, emit) =>
-    emit({ value: run.made(work(value)) });
-/** A function of the input and one argument. */
-const withOne =
-  (work: (value: unknown, argument: unknown, run: Run) => unknown): Call =>
-  (run, input, emit, part) => {
-    for (const argument of run.values(part!, input)) emit({ value: run.made(work(input.value, argument, run)) });
-  };
-const onlyIf =
-  (test: (value: unknown) => boolean): Call =>
-  (_run, input, emit) => {
-    if (test(input.value)) emit(input);
-  };
-
-function text(value: unknown): string {
-  if (typeof value !== "string") throw new Misfit(`${typeOf(value)} is no text`);
-  return value;
-}
-
-function lengthOf(value: unknown): number {
-  if (value === null || value === undefined) return 0;
-  if (typeof value === "number") return Math.abs(value);
-  if (typeof value === "boolean") throw new Misfit("a boolean has no length");
-  return typeof value === "string" ? [...value].length : Object.keys(value as object).length;
-}
-
-function contains(a: unknown, b: unknown): boolean {
-  if (typeof a === "string" && typeof b === "string") return a.includes(b);
-  if (Array.isArray(a) && Array.isArray(b)) return b.every((x) => a.some((y) => contains(y, x)));
-  if (isObject(a) && isObject(b)) return Object.entries(b).every(([key, x]) => Object.hasOwn(a, key) && contains(a[key], x));
-  if (typeOf(a) !== typeOf(b)) throw new Misfit(`${typeOf(a)} cannot contain ${typeOf(b)}`);
-  return isDeepStrictEqual(a, b);
-}
-
-function has(value: unknown, key: unknown): boolean {
-  if (isObject(value) && typeof key === "string") return Object.hasOwn(value, key);
-  if (Array.isArray(value) && typeof key === "number") return key >= 0 && key < value.length;
-  throw new Misfit(`${typeOf(value)} has no ${typeOf(key)}`);
-}
-
-function matches(value: unknown, pattern: unknown, { fits }: Run): boolean {
-  const found = fits(`[^]*?(?:${text(pattern)})[^]*`, text(value));
-  if (found === "slow") throw new TooMuch();
-  if (found === "invalid") throw new Misfit("it is no regular expression");
-  return found;
-}
-
-const some: Call = (run, input, emit, part) => {
-  let found = false;
-  run.each(bare(input), (hit) => {
-    found ||= part ? run.values(part, hit).some(truthy) : truthy(hit.value);
-  });
-  emit({ value: found });
-};
-const every: Call = (run, input, emit, part) => {
-  let all = true;
-  run.each(bare(input), (hit) => {
-    all &&= part ? run.values(part, hit).every(truthy) : truthy(hit.value);
-  });
-  emit({ value: all });
-};
-
-const CALLS: Record<string, Call> = {
-  "select/1": (run, input, emit, part) => {
-    for (const value of run.values(part!, input)) if (truthy(value)) emit(input);
-  },
-  "empty/0": () => {},
-  "not/0": plain((value) => !truthy(value)),
-  "recurse/0": (run, input, emit) => run.recurse(input, emit),
-  "values/0": onlyIf((value) => value !== null && value !== undefined),
-  "nulls/0": onlyIf((value) => value === null || value === undefined),
-  "strings/0": onlyIf((value) => typeof value === "string"),
-  "numbers/0": onlyIf((value) => typeof value === "number"),
-  "booleans/0": onlyIf((value) => typeof value === "boolean"),
-  "arrays/0": onlyIf(Array.isArray),
-  "objects/0": onlyIf(isObject),
-  "iterables/0": onlyIf((value) => typeof value === "object" && value !== null),
-  "scalars/0": onlyIf((value) => typeof value !== "object" || value === null),
-  "first/0": (_run, input, emit) => emit(child(input, 0)),
-  "last/0": (_run, input, emit) => emit(child(input, -1)),
-  "first/1": (run, input, emit, part) => {
-    const found: Hit[] = [];
-    run.eval(part!, input, (hit) => found.push(hit));
-    if (found[0]) emit(found[0]);
-  },
-  "map/1": (run, input, emit, part) => {
-    const out: unknown[] = [];
-    run.each(bare(input), (hit) => run.eval(part!, bare(hit), ({ value }) => out.push(value)));
-    emit({ value: out });
-  },
-  "any/0": some,
-  "any/1": some,
-  "all/0": every,
-  "all/1": every,
-  "length/0": plain(lengthOf),
-  "type/0": plain(typeOf),
-  "keys/0": plain((value) => {
-    if (typeof value !== "object" || value === null) throw new Misfit("it has no keys");
-    return Array.isArray(value) ? [...value.keys()] : Object.keys(value).sort();
-  }),
-  "tostring/0": plain((value) => (typeof value === "string" ? value : JSON.stringify(value))),
-  "ascii_downcase/0": plain((value) => text(value).toLowerCase()),
-  "ascii_upcase/0": plain((value) => text(value).toUpperCase()),
-  "has/1": withOne(has),
-  "contains/1": withOne(contains),
-  "inside/1": withOne((value, argument) => contains(argument, value)),
-  "startswith/1": withOne((value, argument) => text(value).startsWith(text(argument))),
-  "endswith/1": withOne((value, argument) => text(value).endsWith(text(argument))),
-  "ltrimstr/1": withOne((value, cut) =>
-    typeof value === "string" && typeof cut === "string" && value.startsWith(cut) ? value.slice(cut.length) : value,
-  ),
-  "split/1": withOne((value, by) => text(value).split(text(by))),
-  "join/1": withOne((value, by) => (Array.isArray(value) ? value.join(text(by)) : text(value))),
-  "index/1": withOne((value, of) => (text(value).includes(text(of)) ? text(value).indexOf(text(of)) : null)),
-  "test/1": withOne(matches),
-};
-
-/** A function that nobody knows, anywhere in an expression. */
+/** A function that does not exist, anywhere in an expression. */
 function unknownCall(node: Jq): string | undefined {
   if (node.is === "call" && !Object.hasOwn(CALLS, `${node.name}/${node.parts.length}`)) return `${node.name}/${node.parts.length}`;
   for (const part of Object.values(node).flat()) {

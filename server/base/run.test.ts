@@ -24,6 +24,15 @@ test("kills the whole group at the deadline", async () => {
 test("ends a child that writes too much", async () => {
   expect(await sh("yes", { maxBytes: 1_000 })).toMatchObject({ kind: "stop", reason: RUN_REASONS.output });
 });
+test.each([
+  ["a child that takes too much memory is ended", 60, "stop"],
+  ["what the child starts counts", 60, "stop", "node -e '%' & wait"],
+  ["a child that reserves memory and does not touch it goes on", 0, "done"],
+])("%s", async (_name, touchedMiB, want, script = "exec node -e '%'") => {
+  const code = `const b = []; for (let i = 0; i < ${touchedMiB}; i++) b.push(Buffer.alloc(2**20, 1)); const r = Buffer.allocUnsafeSlow(600 * 2**20); if (${touchedMiB}) setInterval(() => {}, 1000)`;
+  const got = await sh(script.replace("%", code), { maxResidentBytes: 90 * 2 ** 20, env: { PATH: process.env.PATH! } });
+  expect(got).toMatchObject(want === "done" ? { kind: "done", value: { code: 0 } } : { kind: "stop", reason: RUN_REASONS.memory });
+});
 test("does not wait for what a child left behind", async () => {
   const started = Date.now();
   expect(await sh("sleep 30 & echo done")).toMatchObject({ kind: "done", value: { code: 0 } });

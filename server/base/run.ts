@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { type MemoryWatch, memoryWatcher } from "./memory-watch.ts";
 import { again, done, type Outcome, stop } from "./outcome.ts";
 import { onAbort } from "./signal.ts";
 
@@ -14,6 +15,8 @@ export interface RunOptions {
   deadlineMs: number;
   /** Limit for stdout and stderr together; passing it kills the group. */
   maxBytes: number;
+  /** Limit for the resident memory of the child and what it starts; passing it kills the group. */
+  maxResidentBytes?: number;
   signal?: AbortSignal;
 }
 
@@ -28,23 +31,31 @@ export const RUN_REASONS = {
   missing: "ToolMissing",
   deadline: "DeadlineExceeded",
   output: "OutputTooLarge",
+  memory: "MemoryExceeded",
   cancelled: "Cancelled",
   killed: "Killed",
 } as const;
 
-// Long enough for git to remove its lock files, short enough not to matter to whoever waits.
+// Long enough for git to remove its lock files, short enough for the caller.
 const GRACE_MS = 1_000;
 
 /**
  * Runs `file` with an argument array (never a shell) in its own process group and resolves when the group is gone.
  * Any exit code is `done`; `again` and `stop` say why there is none.
  */
-export function run(file: string, options: RunOptions): Promise<Outcome<RunResult>> {
-  const { signal } = options;
+export async function run(file: string, options: RunOptions): Promise<Outcome<RunResult>> {
+  const { signal, maxResidentBytes } = options;
   const name = file.slice(file.lastIndexOf("/") + 1);
-  if (signal?.aborted) return Promise.resolve(stop(RUN_REASONS.cancelled, `${name} was not started: cancelled`));
+  let watchMemory: ((pid: number) => MemoryWatch) | undefined;
+  try {
+    if (maxResidentBytes !== undefined) watchMemory = await memoryWatcher(maxResidentBytes);
+  } catch (error) {
+    return again(RUN_REASONS.killed, `${name} was not started: ${(error as Error).message}`);
+  }
+  if (signal?.aborted) return stop(RUN_REASONS.cancelled, `${name} was not started: cancelled`);
   return new Promise((resolve) => {
     const child = spawn(file, [...options.args], { cwd: options.cwd, env: environment(options), detached: true, stdio: "pipe" });
+    const memory: MemoryWatch | undefined = child.pid === undefined ? undefined : watchMemory?.(child.pid);
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     let size = 0;
@@ -79,6 +90,7 @@ export function run(file: string, options: RunOptions): Promise<Outcome<RunResul
       clearTimeout(deadline);
       clearTimeout(hardKill);
       withdraw?.();
+      memory?.stop();
       resolve(outcome);
     };
 
@@ -97,7 +109,8 @@ export function run(file: string, options: RunOptions): Promise<Outcome<RunResul
       hardKill ??= setTimeout(force, GRACE_MS);
     });
     child.on("close", (code, by) => {
-      if (ended) settle(ended);
+      if (memory?.exceeded()) settle(stop(RUN_REASONS.memory, `${name} took more than ${maxResidentBytes} bytes of memory`));
+      else if (ended) settle(ended);
       else if (code === null) settle(again(RUN_REASONS.killed, `${name} was ended by ${by}`));
       else settle(done({ code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString("utf8") }));
     });

@@ -15,6 +15,7 @@ test.each([
   ["a list without items", "apiVersion: v1\nkind: ConfigMapList\nitems:\n", 0],
   ["a list of another name", "apiVersion: v1\nkind: Batch\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", 1],
   ["an object with a field called items", "apiVersion: v1\nkind: Shelf\nmetadata: {name: a}\nitems:\nspec: {size: 1}\n", 1],
+  ["a text in quotes whose lines begin further left", `${cm}data:\n  text: "first\nsecond\n  third"\n  other: 'a\nb'\n---\n${cm}`, 2],
   ["brackets that begin further left", `${cm}list: [ "a",\n"b" ]\nmap: {a: [1,\n2\n], b: 3\n}\n---\n${cm}`, 2],
   ["nothing", "", 0],
 ])("%s", (_, text, count) => {
@@ -71,6 +72,10 @@ test.each([
   }
 });
 
+test("lines of a text in quotes are folded, wherever they begin", () => {
+  const got = parse(`${cm}data:\n  text: "first\nsecond\n\n third"\n  other: x\n`);
+  expect(got.kind === "done" && got.value[0]!.data).toEqual({ text: "first second\nthird", other: "x" });
+});
 test("anchors and merge keys work", () => {
   const got = parse(`${cm}base: &b {x: 1}\nother: {<<: *b, z: 2}\n`);
   expect(got.kind === "done" && got.value[0]!.other).toEqual({ x: 1, z: 2 });

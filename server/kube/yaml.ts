@@ -124,23 +124,26 @@ export function parseYaml(text: string, file: string): Outcome<unknown> {
   return first instanceof Error ? stop(MANIFEST_INVALID, `${file}: ${first.message}`) : done(first ?? {});
 }
 
-/** The parts of the lexer that its types do not show: the indentation that the next line must have, and what reads brackets. */
+/** The parts of the lexer that its types do not show: the indentation that the next line must have, and what reads brackets and quotes. */
 interface LexerParts {
   indentNext: number;
   parseFlowCollection(): Generator<string, unknown, unknown>;
+  parseQuotedScalar(): Generator<string, unknown, unknown>;
 }
 
-/** A lexer for which what is in brackets may begin further left than YAML allows, as Kubernetes' parser lets it: charts do so. */
+/** A lexer for which the lines inside brackets and quotes may begin further left than YAML allows, as in Kubernetes' parser: charts do so. */
 function looseLexer(): Lexer {
   const lexer = new Lexer() as unknown as LexerParts;
-  const strict = lexer.parseFlowCollection.bind(lexer);
-  lexer.parseFlowCollection = function* () {
-    const { indentNext } = lexer;
-    lexer.indentNext = 0;
-    const next = yield* strict();
-    lexer.indentNext = indentNext;
-    return next;
-  };
+  for (const part of ["parseFlowCollection", "parseQuotedScalar"] as const) {
+    const strict = lexer[part].bind(lexer);
+    lexer[part] = function* () {
+      const { indentNext } = lexer;
+      lexer.indentNext = 0;
+      const next = yield* strict();
+      lexer.indentNext = indentNext;
+      return next;
+    };
+  }
   return lexer as unknown as Lexer;
 }
 

@@ -89,6 +89,81 @@ test("what the controller applied differs in nothing from its rendering, and a d
   expect((await w.object(RESOURCES.secret, "viewed", "s"))?.data).toEqual({ k: Buffer.from("hunter2").toString("base64") });
 }, 90_000);
 
+/** Each is written in a way that the API server stores in another way. */
+const ODD = {
+  "roles.yaml": `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: r, annotations: {}, labels: null}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get], resourceNames: []}]
+`,
+  "sts.yaml": `apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: s, creationTimestamp: null}
+spec:
+  serviceName: s
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      nodeSelector: {}
+      tolerations: []
+      containers: [{name: c, image: i, env: [{name: A, value: ""}], resources: {limits: {memory: 1024Mi, cpu: 1000m}}}]
+  volumeClaimTemplates:
+  - metadata: {name: v}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1024Mi}}}
+status: {}
+`,
+  "hpa1.yaml": `apiVersion: autoscaling/v1
+kind: HorizontalPodAutoscaler
+metadata: {name: one}
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: s}, maxReplicas: 3, targetCPUUtilizationPercentage: 60}
+`,
+  "hpa2.yaml": `apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: two}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: s}
+  maxReplicas: 3
+  metrics: [{type: Resource, resource: {name: memory, target: {type: AverageValue, averageValue: 1024Mi}}}]
+`,
+  "hook.yaml": `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: odd}
+webhooks:
+- name: w.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Ignore
+  clientConfig: {url: "https://127.0.0.1:1/x"}
+  rules: [{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [things]}]
+`,
+  "service.yaml": `apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {clusterIP: "", selector: {a: b}, ports: [{port: 80}], externalIPs: []}
+`,
+};
+
+test("what the API server stores in its own way differs in nothing, and a change beside it is seen", async () => {
+  await w.git.createRepository("odd", { files: ODD });
+  const made = await w.app("odd", { repo: "odd" });
+  await w.until("odd", synced, "Synced");
+  const app = join(folder, "odd.json");
+  writeFileSync(app, JSON.stringify({ ...made, status: undefined }));
+  const same = await outpost("diff", app, "--kubeconfig", w.api.kubeconfig);
+  expect([same.status, same.stdout, same.stderr]).toEqual([0, "", ""]);
+
+  const checkout = join(folder, "odd");
+  mkdirSync(checkout);
+  for (const [name, text] of Object.entries(ODD)) writeFileSync(join(checkout, name), text.replace("maxReplicas: 3", "maxReplicas: 4"));
+  const changed = await outpost("diff", app, "--kubeconfig", w.api.kubeconfig, "--path", checkout, "-o", "json");
+  expect(
+    JSON.parse(changed.stdout)
+      .items.map((item: { name: string }) => item.name)
+      .sort(),
+  ).toEqual(["one", "two"]);
+}, 90_000);
+
 test("the program of a sidecar renders with a real plugin and ends when it is told", async () => {
   const home = join(folder, "plugin");
   const source = join(folder, "source");

@@ -52,6 +52,60 @@ test("what is replaced by force is made anew at every sync, as a Job that is to 
   expect(new Set(versions).size).toBe(1);
 });
 
+/** The variable `A` twice, as many charts have it. */
+const twice = (second: string, options: string, more = "") => `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: twice, annotations: {argocd.argoproj.io/sync-options: "${options}"${more}}}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: main, image: x, env: [{name: A, value: "1"}, {name: A, value: "${second}"}]}]}
+`;
+
+test("a list with the same key twice is refused with advice, and synced by a client-side apply where that is asked for", async () => {
+  await w.git.createRepository("twice", { files: { "d.yaml": twice("2", "Validate=true") } });
+  await w.app("twice", { repo: "twice", syncPolicy: BY_HAND });
+  const refused = await sync("twice");
+  expect(state(refused)?.phase).toBe("Failed");
+  expect(JSON.stringify(state(refused))).toMatch(/duplicate entries for key.*set the sync option ServerSideApply=false/);
+
+  await w.git.commit("twice", { "d.yaml": twice("2", "ServerSideApply=false", ", gone: soon") }, "on the client's side");
+  await sync("twice");
+  await w.until("twice", synced, "Synced");
+  const read = async () => (await w.object(DEPLOYMENT, "twice", "twice"))!;
+  const envOf = (object: Awaited<ReturnType<typeof read>>) => object.spec.template.spec.containers[0].env;
+  expect(envOf(await read())).toEqual([
+    { name: "A", value: "1" },
+    { name: "A", value: "2" },
+  ]);
+  expect((await read()).metadata.annotations).toMatchObject({
+    gone: "soon",
+    "kubectl.kubernetes.io/last-applied-configuration": expect.stringMatching(/^{/),
+  });
+
+  // What others add stays; what has left Git goes.
+  value(await w.client.mergePatch(DEPLOYMENT, "twice", "twice", { spec: { replicas: 2 }, metadata: { annotations: { theirs: "kept" } } }));
+  await w.git.commit("twice", { "d.yaml": twice("3", "ServerSideApply=false") }, "another value");
+  await sync("twice");
+  await w.until("twice", synced, "Synced");
+  const after = await read();
+  expect([envOf(after)[1].value, after.spec.replicas, after.metadata.annotations!.theirs, after.metadata.annotations!.gone]).toEqual([
+    "3",
+    2,
+    "kept",
+    undefined,
+  ]);
+
+  // Drift is seen.
+  value(
+    await w.client.mergePatch(DEPLOYMENT, "twice", "twice", {
+      spec: { template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "main", image: "drifted" }] } } },
+    }),
+  );
+  await w.until("twice", (app) => app.status?.sync?.status === "OutOfSync", "OutOfSync");
+}, 90_000);
+
 test("what cannot be changed is made anew where the object or the operation says by force, and not for the application's options", async () => {
   await w.git.createRepository("immutable", { files: { "job.yaml": job("Validate=true") } });
   await w.app("immutable", { repo: "immutable", syncPolicy: { syncOptions: [...BY_HAND.syncOptions, "Force=true"] } });

@@ -5,6 +5,7 @@ import { describe, gvkOf, type KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource, resourcePath } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, META } from "./application.ts";
+import { advised, applyOnClientSide, isClientSide } from "./client-side.ts";
 import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
 import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
@@ -68,7 +69,7 @@ async function applyOnce(
       : done(target.object);
   if (respected.kind !== "done") return respected;
   const wanted = keepsLastApplied(destination, current, label, target, options) ? withLastApplied(respected.value) : respected.value;
-  const migrates = !options.includes("ClientSideApplyMigration=false");
+  const migrates = !options.includes("ClientSideApplyMigration=false") && !isClientSide(target.object, options);
   if (current && migrates && syncOption("Replace", wanted, options) !== "true") await inherit(destination, resource.value, current, app);
   const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, there, !anew);
   let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, current, options);
@@ -195,7 +196,8 @@ export async function send(
       },
     });
   }
-  return writer.apply(resource, object, { dryRun });
+  if (isClientSide(object, options)) return applyOnClientSide(writer, resource, object, { options, there: current !== undefined, dryRun });
+  return advised(await writer.apply(resource, object, { dryRun }));
 }
 
 async function recreate(

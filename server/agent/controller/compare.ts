@@ -3,6 +3,7 @@ import { done, type Outcome } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../kube/object.ts";
 import type { Application } from "./application.ts";
+import { applyOnClientSide, isClientSide } from "./client-side.ts";
 import { type CompareOptions, filledIn, USUAL_OPTIONS, wantsStatus } from "./compare-options.ts";
 import { fieldsOf, type Ignoring, ignoring, NOTHING, without } from "./ignore.ts";
 import { LAST_APPLIED } from "./last-applied.ts";
@@ -79,15 +80,18 @@ export interface Comparing {
   ignored: Ignoring;
   tracking: Tracking;
   options: CompareOptions;
+  /** The sync options of the application. */
+  syncOptions: readonly string[];
 }
 
-const AS_IT_IS: Comparing = { ignored: NOTHING, tracking: BY_ANNOTATION, options: USUAL_OPTIONS };
+const AS_IT_IS: Comparing = { ignored: NOTHING, tracking: BY_ANNOTATION, options: USUAL_OPTIONS, syncOptions: [] };
 
 /** As the application and the settings for all want an object compared. */
 export const comparing = (app: Application, { rules, tracking, compares }: Settings, object: KubeObject): Comparing => ({
   ignored: ignoring(app, rules, object),
   tracking,
   options: compares,
+  syncOptions: app.spec.syncPolicy?.syncOptions ?? [],
 });
 
 /** Whether applying the object would change anything but what is ignored, by asking the API server to try. */
@@ -103,7 +107,9 @@ export async function attempt(
   live: KubeObject,
   how = AS_IT_IS,
 ): Promise<Outcome<{ live: KubeObject; next: KubeObject }>> {
-  const tried = await client.apply(target.resource!, target.object, { dryRun: true });
+  const tried = isClientSide(target.object, how.syncOptions)
+    ? await applyOnClientSide(client, target.resource!, target.object, { options: how.syncOptions, there: true, dryRun: true })
+    : await client.apply(target.resource!, target.object, { dryRun: true });
   if (tried.kind !== "done") return tried;
   let [there, owned] = [live, [] as FieldSet[]];
   if (how.ignored.managers.length) {

@@ -10,11 +10,12 @@ import { META } from "../controller/application.ts";
 import { filledIn, wantsStatus } from "../controller/compare-options.ts";
 import { fieldsOf, ignoring, without } from "../controller/ignore.ts";
 import { belongs } from "../controller/projects.ts";
+import { predict } from "../controller/three-way.ts";
 import { appLabel, markOf, migrated, ownerOf, type Tracking } from "../controller/tracking.ts";
 import { masked, toYaml } from "../link/tasks/mask.ts";
 import { type Ask, type RenderedApplication, renderPapers, withoutTracking } from "./manifests.ts";
 import type { Paper } from "./papers.ts";
-import { predict } from "./predict.ts";
+import { tryOut } from "./trial.ts";
 
 export { loadConfig } from "../../kube/config.ts";
 
@@ -35,7 +36,7 @@ export interface Change {
 export type Against =
   | { kind: "revision"; revision: string }
   | { kind: "objects"; papers: readonly Paper[] }
-  /** Only read: no request that could change something is sent. */
+  /** Nothing is changed: objects are read, and applies are tried as dry runs. */
   | { kind: "cluster"; config: KubeConfig };
 
 /** In what the objects of the given applications differ from another revision, from objects in files, or from a cluster. */
@@ -76,7 +77,8 @@ async function withCluster(ask: Ask, config: KubeConfig): Promise<Outcome<Change
     for (const one of rendered.value) {
       const live = await readLive(client, one);
       if (live.kind !== "done") return live;
-      changes.push(...againstLive(one, live.value));
+      const tried = await tryOut(client, one, new Map(live.value.map((object) => [keyOf(object), object])));
+      changes.push(...againstLive(one, live.value, tried));
     }
     return done(changes);
   } finally {
@@ -98,7 +100,8 @@ async function readLive(client: KubeClient, { app, targets }: RenderedApplicatio
     listed.add(`${group}/${version}/${plural}`);
     const marked = await client.list(resource, { labelSelector: `${META.app}=${appLabel(app.metadata.name)}` });
     if (marked.kind !== "done") return marked as Failure;
-    for (const item of marked.value.items) live.set(keyOf(item), item);
+    // What is wanted was read in the version that is wanted: a HorizontalPodAutoscaler of v1 has other fields than one of v2.
+    for (const item of marked.value.items) if (!live.has(keyOf(item))) live.set(keyOf(item), item);
   }
   return done([...live.values()]);
 }
@@ -117,12 +120,14 @@ function placed(live: KubeObject[], { targets, app }: RenderedApplication): Kube
   });
 }
 
-function againstLive(one: RenderedApplication, live: KubeObject[]): Change[] {
+/** `tried` has what the API server said of an apply; for the other objects it is predicted. */
+function againstLive(one: RenderedApplication, live: KubeObject[], tried: ReadonlyMap<string, KubeObject> = new Map()): Change[] {
   const byKey = new Map(live.map((object) => [keyOf(object), object]));
   const desired = objectsOf(one);
   const after = desired.map((object) => {
     const there = byKey.get(keyOf(object));
-    return there ? predict(object, there) : object;
+    if (!there) return object;
+    return tried.get(keyOf(object)) ?? predict(object, there);
   });
   const wanted = new Set(desired.map(keyOf));
   const own = (object: KubeObject) => wanted.has(keyOf(object)) || isOwn(one, object);

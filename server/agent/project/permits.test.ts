@@ -24,6 +24,7 @@ test.each<[string[], string, boolean]>([
   expect(permitsSource({ sourceRepos }, url)).toBe(want);
 });
 
+const ALL = { server: "*", namespace: "*" };
 const here = { server: "https://kubernetes.default.svc", name: "in-cluster", namespace: "a" };
 test.each<[string, ProjectSpec["destinations"], boolean]>([
   ["everything", [{ server: "*", namespace: "*" }], true],
@@ -47,6 +48,16 @@ test.each<[string, ProjectSpec["destinations"], boolean]>([
     ],
     false,
   ],
+  ["a cluster denied by name, without a namespace", [ALL, { name: "!in-cluster" }], false],
+  ["a cluster denied by name, with another namespace", [ALL, { name: "!in-cluster", namespace: "app-*" }], false],
+  ["another cluster denied by name", [ALL, { name: "!prod", namespace: "app-*" }], true],
+  ["a cluster denied by server, with another namespace", [ALL, { server: "!https://kubernetes.default.svc", namespace: "app-*" }], true],
+  ["a cluster denied by server, without a namespace", [ALL, { server: "!https://kubernetes.default.svc" }], true],
+  ["a namespace denied beside a server", [ALL, { server: "https://kubernetes.default.svc", namespace: "!a" }], false],
+  ["a namespace denied beside a name only", [ALL, { name: "in-cluster", namespace: "!a" }], true],
+  ["a namespace denied beside another server", [ALL, { server: "https://prod", namespace: "!a" }], true],
+  ["a deny alone permits nothing that it names", [{ name: "!in-cluster", namespace: "*" }], false],
+  ["a denied cluster, before the entry that permits", [{ name: "!in-cluster" }, ALL], false],
 ])("destination: %s", (_name, destinations, want) => {
   expect(permitsDestination({ destinations }, here)).toBe(want);
 });

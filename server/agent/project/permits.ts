@@ -66,7 +66,14 @@ export interface Destination {
   namespace: string;
 }
 
-/** Whether the project's applications may go to a cluster and namespace. */
+/**
+ * Whether the project's applications may go to a cluster and namespace. The rules are Argo CD's, entry by entry:
+ *
+ * | entry, where it does not permit                 | refuses                                              |
+ * | `name: "!c"`, and the cluster is c              | every namespace of c, whatever namespace it gives    |
+ * | `server: "!s"`, and the cluster is s            | the namespaces that it gives                         |
+ * | `namespace: "!n"`, and the namespace is n       | n on the clusters that fit its `server`, not `name`  |
+ */
 export function permitsDestination({ destinations = [] }: ProjectSpec, to: Destination): boolean {
   const budget = { left: MAX_STEPS };
   let permitted = false;
@@ -76,8 +83,9 @@ export function permitsDestination({ destinations = [] }: ProjectSpec, to: Desti
     const namespaceFits = fits(namespace ?? "", to.namespace, budget);
     if (budget.left < 0) return false;
     if ((serverFits || nameFits) && namespaceFits) permitted = true;
-    else if (namespaceFits && ((!nameFits && denies(name)) || (!serverFits && denies(server)))) return false;
-    else if (!namespaceFits && denies(namespace) && (serverFits || nameFits)) return false;
+    else if (!nameFits && denies(name)) return false;
+    else if (!serverFits && denies(server) && namespaceFits) return false;
+    else if (!namespaceFits && denies(namespace) && serverFits) return false;
   }
   return permitted;
 }

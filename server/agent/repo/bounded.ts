@@ -24,10 +24,14 @@ export interface ToolRun {
   kubeconfig?: string | undefined;
 }
 
-// What a Go program reserves and never touches. Its address space is what can be limited reliably.
-const RESERVED_MIB = 720;
+/*
+ * The bound is on resident memory, which a thread of ours watches. The kernel's limit on data is a second fence for the moments between two
+ * looks. It is wider, because Go maps memory in pieces of 64 MiB long before it uses them. Address space is not limited: Go reserves more
+ * than a gigabyte of it and never touches most.
+ */
+const UNTOUCHED_MIB = 256;
 // The words are arguments of their own: nothing of a repository is read as a command.
-const LIMITED = 'ulimit -v "$0" 2>/dev/null; exec "$@"';
+const LIMITED = 'ulimit -d "$0" 2>/dev/null; exec "$@"';
 
 /** Runs a renderer without network, credentials or other programs, bounded in time, output and memory. */
 export async function runTool(ask: ToolRun): Promise<Outcome<RunResult>> {
@@ -44,13 +48,16 @@ export async function runTool(ask: ToolRun): Promise<Outcome<RunResult>> {
   const file = findTool(tool);
   if (!file.startsWith("/")) return stop(REPO.tool, `${tool} is not installed`);
   const ran = await run("/bin/sh", {
-    args: ["-c", LIMITED, String((RESERVED_MIB + memoryMiB) * 1024), file, ...args],
+    args: ["-c", LIMITED, String((UNTOUCHED_MIB + memoryMiB) * 1024), file, ...args],
     cwd,
     env: { ...toolEnv(folder, Math.floor(memoryMiB * 0.7)), ...(ask.kubeconfig ? { KUBECONFIG: ask.kubeconfig } : {}) },
     deadlineMs: DEADLINE_MS,
     maxBytes,
+    maxResidentBytes: memoryMiB * 2 ** 20,
   });
-  if (ran.kind !== "done") return explain(ran, ask);
+  const tooMuch = () =>
+    stop(REPO.tooLarge, `${what} needs more than ${memoryMiB} MiB of memory; OUTPOST_RENDER_MEMORY_MIB of the repo server allows more`);
+  if (ran.kind !== "done") return ran.reason === RUN_REASONS.memory ? tooMuch() : explain(ran, ask);
   if (ran.value.code === 127) return stop(REPO.tool, `${tool} is not installed`);
   if (ran.value.code === 0) return ran;
   const { stderr } = ran.value;
@@ -59,10 +66,7 @@ export async function runTool(ask: ToolRun): Promise<Outcome<RunResult>> {
       stderr,
     )
   )
-    return stop(
-      REPO.tooLarge,
-      `${what} needs more than ${memoryMiB} MiB of memory; OUTPOST_RENDER_MEMORY_MIB of the repo server allows more`,
-    );
+    return tooMuch();
   if (/^(runtime: goroutine stack exceeds|fatal error: stack overflow)/m.test(stderr))
     return stop(REPO.tooLarge, `${what} is nested too deeply`);
   return stop(reason, `${what} does not render: ${said(stderr, folder)}`);

@@ -112,6 +112,7 @@ async function detect(tree: Tree, path: string, source: Source, discover: () => 
   const entries = await tree.list(found.value.sha);
   if (entries.kind !== "done") return entries;
   const names = new Set(entries.value.filter(({ kind }) => kind !== "tree").map((entry) => entry.name));
-  if (names.has("Chart.yaml")) return done("Helm");
-  return done(KUSTOMIZATION_FILES.some((file) => names.has(file)) ? "Kustomize" : "Directory");
+  // A folder with both files is often a chart that a kustomization inflates: Argo CD builds the kustomization, and so do we.
+  if (KUSTOMIZATION_FILES.some((file) => names.has(file))) return done("Kustomize");
+  return done(names.has("Chart.yaml") ? "Helm" : "Directory");
 }

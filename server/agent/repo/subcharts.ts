@@ -61,8 +61,8 @@ async function open(archive: string, folder: string, budget: Budget): Promise<Ou
   return done(to);
 }
 
-// What the library knows by heart.
-const BUILT_IN = /^https?:\/\/json-schema\.org\/(draft-0[4-7]|draft\/(2019-09|2020-12))\/schema#?$/;
+/** Schemas that are compiled into helm's library. The last form, without a draft, means the newest draft. */
+const BUILT_IN = /^https?:\/\/json-schema\.org\/((draft-0[4-7]|draft\/(2019-09|2020-12))\/)?schema#?$/;
 
 /** Why the schema of a chart's values cannot be used. */
 async function schemaOf(chart: string) {

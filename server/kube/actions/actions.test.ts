@@ -51,6 +51,8 @@ const lists: [string, { given: KubeObject; want: string }][] = [
     "a suspended one",
     { given: object("helm.toolkit.fluxcd.io/v2", "HelmRelease", { suspend: true }), want: "reconcile!, suspend!, resume" },
   ],
+  ["a MongoDB", { given: object("psmdb.percona.com/v1", "PerconaServerMongoDB"), want: "pause, unpause!" }],
+  ["a paused MongoDB", { given: object("psmdb.percona.com/v1", "PerconaServerMongoDB", { pause: true }), want: "pause!, unpause" }],
   ["a scaler", { given: object("keda.sh/v1alpha1", "ScaledObject"), want: "pause, paused-replicas, resume!" }],
   [
     "a scaler held at a number",

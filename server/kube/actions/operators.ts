@@ -39,6 +39,8 @@ const scaledObject: Action[] = [
   { name: "resume", disabled: (object) => !kedaHeld(object), run: forget(PAUSED, REPLICAS) },
 ];
 
+const isPaused = ({ spec }: KubeObject): boolean => spec?.pause === true;
+
 const LOOP = "cnpg.io/reconciliationLoop";
 const HIBERNATION = "cnpg.io/hibernation";
 const sleeps = (object: KubeObject): boolean => annotationOf(object, HIBERNATION) === "on";
@@ -92,6 +94,10 @@ export const operators: Record<string, Action[]> = {
     // Its pods go and its volumes stay.
     { name: "hibernate", offered: (object) => !sleeps(object), run: set([annotation(HIBERNATION), "on"]) },
     { name: "rehydrate", offered: sleeps, run: set([annotation(HIBERNATION), "off"]) },
+  ],
+  "psmdb.percona.com/PerconaServerMongoDB": [
+    { name: "pause", disabled: isPaused, run: set([["spec", "pause"], true]) },
+    { name: "unpause", disabled: (object) => !isPaused(object), run: set([["spec", "pause"], false]) },
   ],
   "promoter.argoproj.io/PullRequest": [
     {

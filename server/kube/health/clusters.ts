@@ -142,14 +142,20 @@ const policy = firstOf(
     const [what, list, name] = clusters
       ? (["clusters", clusters, (e: Entry) => e.clustername] as const)
       : (["templates", details ?? [], (e: Entry) => e.templateMeta?.name] as const);
-    const bad = list.filter((entry) => entry.compliant !== "Compliant").map(name);
+    const bad = list
+      .filter((entry) => entry.compliant !== "Compliant")
+      .map(name)
+      .filter((named) => named !== undefined);
     const message = bad.length ? `NonCompliant ${what}: ${bad.join(", ")}` : `All ${what} are compliant`;
     return health(isCompliant(object) ? "Healthy" : "Degraded", clusters || details ? message : undefined);
   },
 );
 
-const isOld = (condition: { observedGeneration?: number }, { generation }: { generation?: number }): boolean =>
-  generation !== undefined && condition.observedGeneration !== undefined && condition.observedGeneration !== generation;
+/** Contour's only condition, if it speaks of the newest generation. */
+const validNow = (object: KubeObject) =>
+  (conditionsOf(object) as (Condition & { observedGeneration?: number })[]).find(
+    (c) => c.type === "Valid" && c.observedGeneration === object.metadata.generation && (c.status === "True" || c.status === "False"),
+  );
 
 const withReason = (c: Condition) => (c.message ? `${c.reason}: ${c.message}` : c.reason);
 
@@ -171,6 +177,15 @@ export const clusters: Checks = {
   ),
   "controlplane.cluster.x-k8s.io/AWSManagedControlPlane": controlPlane,
   "core.gardener.cloud/Shoot": shoot,
+  "karpenter.k8s.aws/EC2NodeClass": firstOf(
+    conditions(["Ready", "False", "Degraded"], ["Ready", "True", "Healthy", "EC2NodeClass is ready"]),
+    conditions(
+      ["SubnetsReady", "False", "Degraded"],
+      ["SecurityGroupsReady", "False", "Degraded"],
+      ["ValidationSucceeded", "False", "Degraded"],
+    ),
+    waiting("Waiting for EC2NodeClass to be ready"),
+  ),
   "karpenter.sh/NodeClaim": nodeClaim,
   "karpenter.sh/NodePool": firstOf(
     conditions(["Ready", "False", "Degraded"], ["Ready", "True", "Healthy"]),
@@ -207,21 +222,15 @@ export const clusters: Checks = {
     ),
     waiting("Waiting for policy to be applied"),
   ),
-  "projectcontour.io/HTTPProxy": firstOf(
-    // What is said of an older generation is not believed.
-    when(
-      ({ metadata, status }) =>
-        (status?.conditions ?? []).some((c: { type?: string; observedGeneration?: number }) => c.type === "Valid" && isOld(c, metadata)),
-      "Progressing",
-      "Waiting for status",
-    ),
-    phases("status.currentStatus", { Healthy: ["valid"], Degraded: ["invalid"] }, ({ status }) => status.description),
-    waiting(({ status }) => (status?.currentStatus === undefined ? "Waiting for status" : status.description)),
-  ),
+  "projectcontour.io/HTTPProxy": (object) => {
+    const { spec, status = {} } = object;
+    const told = validNow(object);
+    // A proxy may be applied before those that it includes. If it were Degraded, a wave would wait for them for ever.
+    if (told) return health(told.status === "True" || spec?.includes ? "Healthy" : "Degraded", status.description);
+    return health("Progressing", status.conditions || !status.currentStatus ? "Waiting for status" : status.description);
+  },
   "projectcontour.io/ExtensionService": (object) => {
-    const told = (conditionsOf(object) as (Condition & { observedGeneration?: number })[]).find(
-      (c) => c.type === "Valid" && c.observedGeneration === object.metadata.generation && (c.status === "True" || c.status === "False"),
-    );
+    const told = validNow(object);
     return told ? health(told.status === "True" ? "Healthy" : "Degraded", told.message) : health("Progressing", "Waiting for status");
   },
   "proclaim.dogmatiq.io/DNSSDServiceInstance": (object) => {

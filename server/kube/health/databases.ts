@@ -88,7 +88,7 @@ const sqlJob: HealthCheck = (object) => {
   return health(ended ? (ended.reason === "JobComplete" ? "Healthy" : "Degraded") : "Progressing", both(told));
 };
 
-const nodes = ({ status }: KubeObject) => `${status.ready}/${status.size} node(s) are ready`;
+const nodes = ({ status }: KubeObject) => `${status.ready ?? 0}/${status.size ?? 0} node(s) are ready`;
 const UNKNOWN_TO_ARGO =
   "is unknown. Ensure your ArgoCD is current and then check for/file a bug report: https://github.com/argoproj/argo-cd/issues";
 const xtraDb = firstOf(
@@ -186,12 +186,20 @@ export const databases: Checks = {
     ),
   ),
   "k8s.mariadb.com/MariaDB": mariaDb((c) => c.reason === "Failed", own),
-  "mariadb.mmontes.io/MariaDB": mariaDb(() => false, own),
+  "mariadb.mmontes.io/MariaDB": mariaDb((c) => c.reason === "Failed", own),
   "k8s.mariadb.com/Backup": mariaDb((c) => c.reason === "CronJobScheduled" && c.message === "Failed", both),
   "k8s.mariadb.com/SqlJob": sqlJob,
   ...each("k8s.mariadb.com", ["Database", "Grant", "User"], () => mariaDbReady),
   "pxc.percona.com/PerconaXtraDBCluster": xtraDb,
   "psmdb.percona.com/PerconaServerMongoDB": mongoDb,
+  "zookeeper.pravega.io/ZookeeperCluster": firstOf(
+    when(
+      ({ status }) => status && status.readyReplicas !== 0 && status.readyReplicas === status.replicas,
+      "Healthy",
+      "All ZK Nodes have joined the ensemble",
+    ),
+    waiting("Waiting for ZK Nodes to join the ensemble"),
+  ),
   "clickhouse.altinity.com/ClickHouseInstallation": clickHouse("ClickHouse"),
   "clickhouse-keeper.altinity.com/ClickHouseKeeperInstallation": clickHouse("ClickHouseKeeper"),
   "beat.k8s.elastic.co/Beat": beat,

@@ -14,13 +14,17 @@ const cronJob = firstOf(
   when(
     ({ status }) => status.lastSuccessfulTime === undefined,
     "Healthy",
-    // The spelling is the ecosystem's.
-    "The Cronjob never completed succesfully. It may not be healthy",
+    "The CronJob never completed successfully. It may not be healthy",
   ),
   when(({ status }) => status.active?.length > 0, "Healthy", "The job is running. Its last execution may not have been successful"),
   when(failedLast, "Degraded", "CronJob has not completed its last execution successfully"),
   when(() => true, "Healthy", "CronJob has completed its last execution successfully"),
 );
+
+const isInstalling = (object: KubeObject): boolean => {
+  const established = findCondition(object, "Established");
+  return established?.status === "False" && established.reason === "Installing";
+};
 
 /** Each verdict in the words of its own condition: that the names were accepted says nothing of a schema. */
 const definition = firstOf(
@@ -29,6 +33,8 @@ const definition = firstOf(
     ["Terminating", "True", "Progressing", ({ message = "" }) => `CRD is terminating: ${message}`],
     ["NamesAccepted", "False", "Degraded", ({ message = "" }) => `CRD names have not been accepted: ${message}`],
   ),
+  // The API server says so for some milliseconds after each creation.
+  when(isInstalling, "Progressing", "CRD is being installed"),
   when((object) => findCondition(object, "Established")?.status !== "True", "Degraded", "CRD is not established"),
   conditions(["NonStructuralSchema", "True", "Degraded", ({ message = "" }) => `Schema violations found: ${message}`]),
   when(() => true, "Healthy", "CRD is healthy"),
@@ -40,7 +46,7 @@ const disruptionBudget: HealthCheck = (object) => {
   const told = list.find((c) => c.status === "False" && c.reason !== "InsufficientPods") ?? list.at(-1);
   if (!told) return health("Progressing", "Waiting for status");
   const bad = told.status === "False" && told.reason !== "InsufficientPods";
-  return health(bad ? "Degraded" : "Healthy", `PodDisruptionBudget has ${told.reason}`);
+  return health(bad ? "Degraded" : "Healthy", `PodDisruptionBudget has ${told.reason ?? "no reason"}`);
 };
 
 const snapshot = firstOf(

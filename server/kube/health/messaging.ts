@@ -42,22 +42,21 @@ interface Broker {
 const SETTLED = ["GracefulUpscaleSucceeded", "GracefulDownscaleSucceeded"];
 
 const banzai: HealthCheck = ({ status }) => {
-  const brokers = Object.entries<Broker>(status?.brokersState ?? {});
   if (!status?.brokersState) return undefined;
+  // While it rolls, one broker after another is out of sync: that is progress.
+  if (status.state === "ClusterRollingUpgrading") return health("Progressing", "Kafka Cluster is Rolling Upgrading.");
+  const brokers = Object.values<Broker>(status.brokersState);
   const settled = brokers.filter(
-    ([, b]) => b.configurationState === "ConfigInSync" && SETTLED.includes(b.gracefulActionState?.cruiseControlState ?? ""),
+    (b) => b.configurationState === "ConfigInSync" && SETTLED.includes(b.gracefulActionState?.cruiseControlState ?? ""),
   );
-  // Ids begin at 0 and may have gaps: the highest says how many there should be.
-  const wanted = Math.max(0, ...brokers.map(([id]) => Number(id) + 1));
-  if (settled.length !== wanted) return health("Degraded", "Broker Config is out of Sync or CruiseControlState is not Ready");
+  if (settled.length !== brokers.length) return health("Degraded", "Broker Config is out of Sync or CruiseControlState is not Ready");
   const topic = status.cruiseControlTopicStatus;
   if (topic === "CruiseControlTopicReady")
     return status.state === "ClusterRunning"
       ? health("Healthy", "Kafka Brokers, CruiseControl and cluster are in Healthy State.")
       : undefined;
   if (topic !== undefined && topic !== "CruiseControlTopicNotReady") return undefined;
-  if (status.state === "ClusterReconciling") return health("Progressing", "Kafka Cluster is Reconciling.");
-  return status.state === "ClusterRollingUpgrading" ? health("Progressing", "Kafka Cluster is Rolling Upgrading.") : undefined;
+  return status.state === "ClusterReconciling" ? health("Progressing", "Kafka Cluster is Reconciling.") : undefined;
 };
 
 /** What the topology operator makes inside of RabbitMQ. */

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../object.ts";
-import { type Checks, conditions, firstOf, inOrder, waiting, when } from "./rules.ts";
+import { always, type Checks, conditions, firstOf, inOrder, waiting, when } from "./rules.ts";
 import { type Condition, conditionsOf, type HealthCheck, health } from "./types.ts";
 
 const deploymentConfig: HealthCheck = (object) => {
@@ -22,7 +22,7 @@ const route: HealthCheck = ({ status }) => {
 };
 
 /** Each condition in a line of its own, numbered from 1; the newline at the end is the ecosystem's. */
-const line = (c: Condition, i: number) => `${i + 1}: ${c.type} | ${c.status}\n`;
+const line = (c: Condition, i: number) => `${i + 1}: ${c.type ?? "condition"} | ${c.status ?? "Unknown"}\n`;
 const listed = (list: readonly Condition[]) => list.map(line).join("");
 
 /** An operator that is there and waits for somebody to approve its upgrade is well. */
@@ -52,12 +52,12 @@ const subscription: HealthCheck = (object) => {
 
 /** Knative's operator: all of these must be True, and none may be open. */
 const knative =
-  (kind: string, needed: readonly string[], open: string): HealthCheck =>
+  (kind: string, needed: readonly string[], open: readonly string[]): HealthCheck =>
   (object) => {
     const list = conditionsOf(object);
     if (!object.status?.conditions) return health("Progressing", `Waiting for ${kind}`);
     const good = list.filter((c) => needed.includes(c.type ?? "") && c.status === "True");
-    const unsure = list.some((c) => (c.type === open && c.status === "False") || c.status === "Unknown");
+    const unsure = list.some((c) => (open.includes(c.type ?? "") && c.status === "False") || c.status === "Unknown");
     if (unsure) return health("Progressing", listed(list));
     return good.length === needed.length ? health("Healthy", `${kind} is healthy.`) : health("Degraded", listed(list));
   };
@@ -66,11 +66,11 @@ export const openshift: Checks = {
   "apps.openshift.io/DeploymentConfig": deploymentConfig,
   "route.openshift.io/Route": route,
   "operators.coreos.com/Subscription": subscription,
-  "operator.knative.dev/KnativeEventing": knative("KnativeEventing", ["Ready", "InstallSucceeded"], "Ready"),
+  "operator.knative.dev/KnativeEventing": knative("KnativeEventing", ["Ready", "InstallSucceeded"], ["Ready"]),
   "operator.knative.dev/KnativeServing": knative(
     "KnativeServing",
     ["Ready", "InstallSucceeded", "DependenciesInstalled", "DeploymentsAvailable"],
-    "DeploymentsAvailable",
+    ["Ready", "DeploymentsAvailable"],
   ),
   "operator.openshift.io/IngressController": firstOf(
     conditions(
@@ -82,13 +82,8 @@ export const openshift: Checks = {
     waiting("Status of IngressController is not known yet"),
   ),
   "ocs.openshift.io/StorageCluster": firstOf(
-    inOrder(
-      ["Degraded", "True", "Degraded"],
-      ["Progressing", "True", "Progressing"],
-      ["Available", "True", "Healthy"],
-      ["Upgradeable", "True", "Healthy"],
-    ),
-    waiting("StorageCluster is still being initialized or is in an unknown state."),
+    inOrder(["Degraded", "True", "Degraded"], ["Progressing", "True", "Progressing"], ["Available", "True", "Healthy"]),
+    always("Unknown", "StorageCluster is in an unknown state."),
   ),
   "tower.ansible.com/AnsibleJob": (object) => {
     const { status, url } = object.status?.ansibleJobResult ?? {};

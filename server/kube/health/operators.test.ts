@@ -84,15 +84,15 @@ const cases: Case[] = [
   // Secrets
   [
     "external-secrets.io/ExternalSecret",
-    "what was said before the last refresh",
+    "the policy OnChange does not make an older condition worthless",
     {
       spec: { refreshPolicy: "OnChange" },
       status: {
         refreshTime: "2026-01-02T00:00:00Z",
-        conditions: [{ type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }],
+        conditions: [{ type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z", message: "synced" }],
       },
     },
-    "Progressing: Waiting for ExternalSecret",
+    "Healthy: synced",
   ],
   [
     "external-secrets.io/ClusterExternalSecret",

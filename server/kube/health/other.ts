@@ -13,7 +13,7 @@ export const ingress: HealthCheck = ({ status = {} }) => health(status.loadBalan
 export const apiService: HealthCheck = (object) => {
   const available = conditionsOf(object).find((c) => c.type === "Available");
   if (!available) return health("Progressing", "Waiting to be processed");
-  return health(available.status === "True" ? "Healthy" : "Progressing", `${available.reason}: ${available.message}`);
+  return health(available.status === "True" ? "Healthy" : "Progressing", `${available.reason ?? ""}: ${available.message ?? ""}`);
 };
 
 const HPA_BROKEN: Record<string, Set<string>> = {

@@ -24,7 +24,8 @@ const reconciled = ({ initial, waits, missing, failed, other, unknown, types = [
       for (const condition of told) {
         const { observedGeneration: seen, status, reason = "Unknown", message } = condition;
         const { generation } = object.metadata;
-        if (seen && generation && seen !== generation) return health("Progressing", `Waiting for ${waits} spec update to be observed`);
+        if (seen !== undefined && generation !== undefined && seen !== generation)
+          return health("Progressing", `Waiting for ${waits} spec update to be observed`);
         if (status === "False" && reason === "ReconciliationError") return health("Degraded", `${failed}: ${message ?? "Unknown error"}`);
         if (status === "False" && other) return health("Degraded", `${other(reason)}: ${message ?? "Unknown error"}`);
         if (status === "Unknown" && unknown) return health("Progressing", `${unknown} (${reason}): ${message ?? "Unknown"}`);

@@ -1,18 +1,6 @@
 import { type Checks, conditions, firstOf, ready, waiting, when } from "./rules.ts";
 import { conditionsOf, type HealthCheck, health } from "./types.ts";
 
-type Timed = { type?: string; status?: string; message?: string; lastTransitionTime?: string };
-
-/** With the policy OnChange a condition older than the last refresh speaks of the value before. */
-const externalSecret: HealthCheck = (object) => {
-  const { spec, status } = object;
-  const told = (conditionsOf(object) as Timed[]).find(
-    (c) => c.type === "Ready" && (spec?.refreshPolicy !== "OnChange" || (c.lastTransitionTime ?? "") >= (status.refreshTime ?? "")),
-  );
-  if (told?.status === "False") return health("Degraded", told.message);
-  return told?.status === "True" ? health("Healthy", told.message) : undefined;
-};
-
 /** New conditions are appended: only the last one counts. */
 const clusterExternalSecret: HealthCheck = (object) => {
   const last = conditionsOf(object).at(-1);
@@ -27,7 +15,7 @@ const clusterExternalSecret: HealthCheck = (object) => {
 };
 
 export const secrets: Checks = {
-  "external-secrets.io/ExternalSecret": firstOf(externalSecret, waiting("Waiting for ExternalSecret")),
+  "external-secrets.io/ExternalSecret": ready("Waiting for ExternalSecret"),
   "external-secrets.io/ClusterExternalSecret": firstOf(clusterExternalSecret, waiting("Waiting for ClusterExternalSecret")),
   "external-secrets.io/PushSecret": ready("Waiting for PushSecret"),
   "external-secrets.io/SecretStore": ready("Waiting for SecretStore"),

@@ -37,7 +37,7 @@ const inference: HealthCheck = ({ status }) => {
   // A service that is not stopped is well.
   const open = list.map((c, i) => ({ c, i })).filter(({ c }) => c.status !== (c.type === "Stopped" ? "False" : "True"));
   if (!loading && !broken && open.length === 0) return health("Healthy", "InferenceService is healthy.");
-  const parts = open.map(({ c, i }) => [`${i + 1}: ${c.type}`, c.status, c.reason, c.message].filter(Boolean).join(" | "));
+  const parts = open.map(({ c, i }) => [`${i + 1}: ${c.type ?? "condition"}`, c.status, c.reason, c.message].filter(Boolean).join(" | "));
   const head = loading || broken ? `0: transitionStatus | ${model}` : "";
   return health(broken ? "Degraded" : "Progressing", [head, ...parts].join(" | "));
 };
@@ -137,7 +137,7 @@ const canary: HealthCheck = (object) => {
   if (!status) return health("Unknown", "No status");
   const weight = Number(status.canaryWeight) > 0 ? [`Canary Weight: ${status.canaryWeight} %`] : [];
   const text = [...weight, ...conditionsOf(object).map((c) => c.message)].join(" --- ");
-  return health(CANARY[status.phase] ?? "Unknown", `${status.phase} --- ${text}`);
+  return health(CANARY[status.phase] ?? "Unknown", [status.phase, text].filter((part) => part !== undefined).join(" --- "));
 };
 
 /** Newest last: a condition without a time counts as the newest. */

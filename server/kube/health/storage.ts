@@ -116,7 +116,7 @@ export const storage: Checks = {
     waiting("Waiting for backend creation"),
   ),
   "trident.netapp.io/TridentOrchestrator": firstOf(
-    phases("status.status", { Healthy: ["Installed"] }, ({ status }) => status.message),
+    phases("status.status", { Healthy: ["Installed"], Degraded: ["Failed", "Error"] }, ({ status }) => status.message),
     waiting("Waiting for trident installation"),
   ),
   ...each("astra.netapp.io", ["Backup", "ExecHooksRun", "ResourceBackup", "ResticVolumeBackup", "Snapshot"], () => once),
@@ -127,8 +127,8 @@ export const storage: Checks = {
   ),
   "astra.netapp.io/Application": firstOf(
     conditions(
-      ["Ready", "True", "Healthy", (_, { status }) => `Astra Application Ready, protectionState: ${status.protectionState}`],
-      ["Ready", "False", "Degraded", (c) => `Astra Application Degraded, message: ${c.message}`],
+      ["Ready", "True", "Healthy", (_, { status }) => `Astra Application Ready, protectionState: ${status.protectionState ?? "unknown"}`],
+      ["Ready", "False", "Degraded", (c) => `Astra Application Degraded, message: ${c.message ?? ""}`],
     ),
     waiting(NO_STATUS),
   ),

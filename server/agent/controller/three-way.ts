@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { APPLIER, FIELD_MANAGER } from "../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../kube/object.ts";
+import { LAST_APPLIED } from "./last-applied.ts";
 
 type Json = Record<string, unknown>;
 
-const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 // Who applied for the ecosystem's engine, and for ours.
 const OURS = new Set([FIELD_MANAGER, APPLIER]);
 // What tells two items of a list apart where no field set says it.
@@ -36,7 +36,13 @@ function fieldsOf(live: KubeObject): FieldSet {
   }
 }
 
+/** Items of a list are told apart by a key, where all of them have it. */
 function setOf(value: unknown): FieldSet {
+  if (Array.isArray(value)) {
+    const key = KEYS.find((name) => value.length > 0 && value.every((item) => isObject(item) && item[name] !== undefined));
+    if (!key) return {};
+    return Object.fromEntries(value.map((item: Json) => [`k:${JSON.stringify({ [key]: item[key] })}`, setOf(item)]));
+  }
   if (!isObject(value)) return {};
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [`f:${name}`, setOf(inner)]));
 }

@@ -1,0 +1,98 @@
+import { isDeepStrictEqual } from "node:util";
+
+/** Items of a list from one number up to another, as one place. */
+export interface Slice {
+  from: number;
+  to: number;
+}
+
+/** A value on its way through an expression. */
+export interface Hit {
+  /** Where it stands; a slice can only be the last step. Absent for a value that was computed: it stands nowhere. */
+  path?: (string | number | Slice)[] | undefined;
+  value: unknown;
+}
+export type Emit = (hit: Hit) => void;
+
+/** The expression does not fit the document. */
+export class Misfit extends Error {
+  /** What `catch` gets. */
+  readonly value: unknown;
+  constructor(message: string, value: unknown = message) {
+    super(message);
+    this.value = value;
+  }
+}
+export class TooMuch extends Error {}
+/** Ends the evaluation of a label. */
+export class Break extends Error {
+  readonly label: unknown;
+  constructor(label: unknown) {
+    super("break");
+    this.label = label;
+  }
+}
+
+/** The longest text or list that `+` makes. */
+export const MAX_SUM = 500_000;
+
+export const truthy = (value: unknown): boolean => value !== null && value !== undefined && value !== false;
+export const typeOf = (value: unknown): string =>
+  value === null || value === undefined ? "null" : Array.isArray(value) ? "array" : typeof value;
+export const isObject = (value: unknown): value is Record<string, unknown> => typeOf(value) === "object";
+
+export const bare = ({ value }: Hit): Hit => ({ value, path: [] });
+
+/** An item of a slice is an item of the list that was sliced. */
+function within(path: NonNullable<Hit["path"]>, at: number): NonNullable<Hit["path"]> {
+  const last = path.at(-1);
+  return typeof last === "object" ? [...path.slice(0, -1), last.from + at] : [...path, at];
+}
+
+/** A slice of a list; of nothing it is nothing. */
+export function sliceOf({ path, value }: Hit, from: number | undefined, to: number | undefined): Hit {
+  if (value === null || value === undefined) return { path: path && [...path, { from: 0, to: 0 }], value: null };
+  if (!Array.isArray(value)) throw new Misfit("only lists have slices");
+  const clamp = (n: number) => Math.max(0, Math.min(value.length, n < 0 ? value.length + n : n));
+  const [start, end] = [clamp(Math.floor(from ?? 0)), clamp(Math.ceil(to ?? value.length))];
+  const last = path?.at(-1);
+  const offset = typeof last === "object" ? last.from : 0;
+  const before = typeof last === "object" ? path!.slice(0, -1) : path;
+  return { path: before && [...before, { from: start + offset, to: Math.max(start, end) + offset }], value: value.slice(start, end) };
+}
+
+/** A field or an item; of nothing it is nothing. */
+export function child({ path, value }: Hit, key: unknown): Hit {
+  if (typeof key === "string" && (isObject(value) || value === null || value === undefined)) {
+    const has = isObject(value) && Object.hasOwn(value, key);
+    return { path: path && [...path, key], value: has ? value[key] : null };
+  }
+  if (typeof key === "number" && (Array.isArray(value) || value === null || value === undefined)) {
+    const at = key < 0 && Array.isArray(value) ? value.length + key : key;
+    return { path: path && within(path, at), value: (value as unknown[] | null)?.[at] ?? null };
+  }
+  throw new Misfit(`cannot index ${typeOf(value)} with ${typeOf(key)}`);
+}
+
+const RANK = ["null", "boolean", "number", "string", "array", "object"];
+export function compare(operator: string, a: unknown, b: unknown): boolean {
+  if (operator === "==") return isDeepStrictEqual(a ?? null, b ?? null);
+  if (operator === "!=") return !isDeepStrictEqual(a ?? null, b ?? null);
+  const [x, y] = [typeOf(a), typeOf(b)];
+  const order = x !== y ? RANK.indexOf(x) - RANK.indexOf(y) : (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
+  return { "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0 }[operator] ?? false;
+}
+
+export function compute(operator: string, a: unknown, b: unknown): unknown {
+  if (typeof a === "number" && typeof b === "number")
+    return { "+": a + b, "-": a - b, "*": a * b, "/": a / b, "%": a % b }[operator] ?? null;
+  if (operator === "+") {
+    if (a === null || a === undefined) return b;
+    if (b === null || b === undefined) return a;
+    const both = (typeof a === "string" && typeof b === "string") || (Array.isArray(a) && Array.isArray(b));
+    if (both && (a as string).length + (b as string).length > MAX_SUM) throw new TooMuch();
+    if (typeof a === "string" && typeof b === "string") return a + b;
+    if (Array.isArray(a) && Array.isArray(b)) return [...a, ...b];
+  }
+  throw new Misfit(`${typeOf(a)} ${operator} ${typeOf(b)}`);
+}
