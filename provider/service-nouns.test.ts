@@ -109,7 +109,7 @@ resource "outpost_application" "app" {
       expect([collection, (await service.ask("GET", `/v1/${collection}`)).body.items]).toEqual([collection, []]);
   }));
 
-test("against the service: a webhook's secret is the same until its version rises, and is in no state", () =>
+test("against the service: a webhook's secret is the same until its version changes, then both come from the current key; it is in no state", () =>
   world(async (h) => {
     const hcl = (version: number) => `
 resource "outpost_webhook" "w" {
@@ -132,9 +132,13 @@ output "url" { value = outpost_webhook.w.status.url }
     expect(await h.plan()).toEqual([]);
     const first = await secret();
     expect(JSON.parse((await h.must("output", "-json")).stdout).url.value).toBe(first.url);
+    await service.ask("POST", "/v1/servicekey/rotate");
+    expect(await h.plan()).toEqual([]);
     await h.apply(hcl(2));
     const second = await secret();
-    expect(second.secret).not.toBe(first.secret);
+    expect([second.secret === first.secret, second.url === first.url]).toEqual([false, false]);
+    expect(JSON.parse((await h.must("output", "-json")).stdout).url.value).toBe(second.url);
+    expect(await h.plan()).toEqual([]);
     const state = (await h.must("state", "pull")).stdout;
     for (const { secret } of [first, second]) expect(state).not.toContain(secret);
     await h.must("destroy", "-auto-approve");

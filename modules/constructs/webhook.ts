@@ -20,7 +20,7 @@ export class OutpostWebhook extends Construct {
     this.webhook = new Webhook(this, "webhook", { ...rest, id: webhookId });
   }
 
-  /** Address to enter at the host. */
+  /** Address to enter at the host. It may change with `secretVersion`, which rotates the secret. */
   get url(): string {
     return this.webhook.status.url;
   }

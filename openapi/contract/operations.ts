@@ -125,6 +125,7 @@ export const operations = {
   rollbackApplication: {"method":"POST","path":"/v1/applications/{id}/rollback","access":"editor","scoped":true,"idempotent":true},
   rotateDelegateToken: {"method":"POST","path":"/v1/delegates/{id}/tokens/{token}/rotate","access":"admin","scoped":true,"idempotent":true},
   rotateServiceKey: {"method":"POST","path":"/v1/servicekey/rotate","access":"admin","scoped":false,"idempotent":true},
+  rotateWebhookSecret: {"method":"POST","path":"/v1/webhooks/{id}/secret/rotate","access":"admin","scoped":true,"idempotent":true},
   runApplicationAction: {"method":"POST","path":"/v1/applications/{id}/actions","access":"editor","scoped":true},
   runPipeline: {"method":"POST","path":"/v1/pipelines/{id}/run","access":"editor","scoped":true,"idempotent":true},
   syncApplication: {"method":"POST","path":"/v1/applications/{id}/sync","access":"editor","scoped":true,"idempotent":true,"task":true},

@@ -1372,6 +1372,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks/{id}/secret/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a new secret from the service's current key; the old one ends after `overlap` */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/hooks/{hook}": {
         parameters: {
             query?: never;
@@ -3978,18 +3995,28 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description A higher number makes a new secret; the one before it stays good for an hour.
+             * @description Another number makes a new secret from the service's current key, as `rotateWebhookSecret` does. The secret before it, and its address, stay valid for an hour.
              * @default 1
              */
             secretVersion?: number;
         };
         WebhookStatus: {
-            /** @description Address to enter at the host. Docker Hub has nothing else to enter: there the secret follows it, as `getWebhookSecret` shows. */
+            /** @description Address to enter at the host. Docker Hub has nothing else to enter: there the secret follows it, as `getWebhookSecret` shows. It changes when the secret is rotated after the service's key. */
             url?: string;
-            /** @description When `secretVersion` changed last; the secret before it is good until an hour later. */
+            /** @description Id of the service's key that the secret and the address are derived from. Absent: the service's first key. */
+            secretKey?: string;
+            /** @description How often the secret was rotated. */
+            secretRotation?: number;
+            /** @description When the secret was rotated last. */
             secretChangedAt?: components["schemas"]["Timestamp"];
-            /** @description The version before that change. */
+            /** @description Until when the secret before the last rotation, and its address, stay valid. Absent: that secret ended at once, or the rotation was done by a version of the service that let it end after an hour. */
+            previousSecretUntil?: components["schemas"]["Timestamp"];
+            /** @description `secretVersion` of that secret. */
             previousSecretVersion?: number;
+            /** @description Id of the service's key that it is derived from. Absent: the service's first key. */
+            previousSecretKey?: string;
+            /** @description How often the secret had been rotated then. */
+            previousSecretRotation?: number;
             /** @description To the minute. */
             lastReceivedAt?: components["schemas"]["Timestamp"];
             /** @enum {string} */
@@ -4000,10 +4027,17 @@ export interface components {
         WebhookSecret: {
             /** @description Address to enter at the host. */
             url: string;
-            /** @description The secret to enter at the host. It is made from the service's own key and kept nowhere. */
+            /** @description The secret to enter at the host. It is derived from a key of the service and kept nowhere. */
             secret: string;
             /** @description Where the host signs in with a name and a password. */
             username?: string;
+        };
+        RotateWebhookSecretRequest: {
+            /**
+             * @description How long the secret before, and its address, stay valid: `0s` to `168h` (seven days). A secret that is older still ends at once.
+             * @default 24h
+             */
+            overlap?: components["schemas"]["Duration"];
         };
         WebhookAnswer: {
             /** @enum {string} */
@@ -8663,6 +8697,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookSecret"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description The same key and body within 24 hours give the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateWebhookSecretRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
                 };
             };
             "4XX": components["responses"]["Problem"];

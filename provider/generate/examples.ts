@@ -215,6 +215,8 @@ resource "outpost_repository_credential" "example" {
   outpost_webhook: `resource "outpost_webhook" "example" {
   id   = "github"
   type = "github"
+  # Raise it to rotate the secret, and enter address and secret at the host in the same apply.
+  secret_version = 1
 }
 
 output "address" {

@@ -15,7 +15,7 @@ import { PROGRAMS, programCommand, programOf } from "./programs.ts";
 import { readVerbs } from "./read.ts";
 import { globalOptions } from "./session.ts";
 import { taskVerbs } from "./task.ts";
-import { secretVerb } from "./webhook.ts";
+import { rotateVerb, secretVerb } from "./webhook.ts";
 import { workerVerbs } from "./workers.ts";
 import { applyVerb, writeVerbs } from "./write.ts";
 
@@ -52,7 +52,10 @@ export function outpost(io: Io): Command {
       testVerb(command, io, "testRepository", "repo");
     }
     if (noun.word === "cluster") testVerb(command, io, "testCluster", "cluster");
-    if (noun.word === "webhook") secretVerb(command, io);
+    if (noun.word === "webhook") {
+      secretVerb(command, io);
+      rotateVerb(command, io);
+    }
     if (noun.word === "pipeline") pipelineVerbs(command, io);
     if (noun.word === "agent") workerVerbs(command, io, "Agent");
     if (noun.word === "delegate") workerVerbs(command, io, "Delegate");

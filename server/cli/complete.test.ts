@@ -102,6 +102,7 @@ Object.assign(lines, {
   getRepositoryCharts: ["repo", "charts", "a"],
   generateApplicationSet: ["appset", "generate", "a"],
   getWebhookSecret: ["webhook", "secret", "a"],
+  rotateWebhookSecret: ["webhook", "rotate", "a", "--overlap", "24h"],
   createTask: ["task", "run", "shell.run", "--script", "true"],
   listTasks: ["task", "list"],
   getTask: ["task", "get", "t"],

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Schemas } from "../../openapi/client.ts";
 import { printable } from "../base/colour.ts";
+import { addFlags, flagsOf, objectOf } from "./flags.ts";
 import type { Io } from "./io.ts";
 import { verb } from "./session.ts";
 import { say, showAs } from "./show.ts";
@@ -21,4 +22,26 @@ export function secretVerb(parent: Command, io: Io): void {
         if (hook.username) say(s, s.e.dim(`username: ${printable(hook.username)}`));
       }),
     );
+}
+
+/** `webhook rotate`: a new secret. It is not shown, so that it is in no log of a job that only rotates. */
+export function rotateVerb(parent: Command, io: Io): void {
+  const flags = flagsOf("RotateWebhookSecretRequest");
+  addFlags(
+    parent.command("rotate <id>").summary("make a new secret from the service's current key; the old one ends after --overlap"),
+    flags,
+  ).action(
+    verb(io, async (s, id: string, given: Record<string, unknown>) => {
+      const body = await objectOf(io, flags, given);
+      const headers = { "idempotency-key": crypto.randomUUID() };
+      const hook = await (await s.api()).call<Schemas["Webhook"]>("rotateWebhookSecret", { path: { id }, body, headers });
+      const until = hook.status.previousSecretUntil;
+      showAs(s, hook, () => printable(hook.status.url ?? ""));
+      say(
+        s,
+        `${s.e.green("✓")} webhook ${s.e.bold(id)} has a new secret; the old secret and address ${until ? `stay valid until ${until}` : "are no longer valid"}`,
+      );
+      say(s, s.e.dim(`Enter at the host what \`outpost webhook secret ${id}\` shows.`));
+    }),
+  );
 }

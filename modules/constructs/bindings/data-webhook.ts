@@ -20,17 +20,42 @@ export class DataWebhookStatusReference extends ComplexObject {
     return this.getStringAttribute("last_repository");
   }
 
-  /** The version before that change. */
+  /** Id of the service's key that it is derived from. Absent: the service's first key. */
+  get previousSecretKey(): string {
+    return this.getStringAttribute("previous_secret_key");
+  }
+
+  /** How often the secret had been rotated then. */
+  get previousSecretRotation(): number {
+    return this.getNumberAttribute("previous_secret_rotation");
+  }
+
+  /** Until when the secret before the last rotation, and its address, stay valid. Absent: that secret ended at once, or the rotation was done by a version of the service that let it end after an hour. */
+  get previousSecretUntil(): string {
+    return this.getStringAttribute("previous_secret_until");
+  }
+
+  /** `secret_version` of that secret. */
   get previousSecretVersion(): number {
     return this.getNumberAttribute("previous_secret_version");
   }
 
-  /** When `secret_version` changed last; the secret before it is good until an hour later. */
+  /** When the secret was rotated last. */
   get secretChangedAt(): string {
     return this.getStringAttribute("secret_changed_at");
   }
 
-  /** Address to enter at the host. Docker Hub has nothing else to enter: there the secret follows it, as `getWebhookSecret` shows. */
+  /** Id of the service's key that the secret and the address are derived from. Absent: the service's first key. */
+  get secretKey(): string {
+    return this.getStringAttribute("secret_key");
+  }
+
+  /** How often the secret was rotated. */
+  get secretRotation(): number {
+    return this.getNumberAttribute("secret_rotation");
+  }
+
+  /** Address to enter at the host. Docker Hub has nothing else to enter: there the secret follows it, as `getWebhookSecret` shows. It changes when the secret is rotated after the service's key. */
   get url(): string {
     return this.getStringAttribute("url");
   }
@@ -88,7 +113,7 @@ export class DataWebhook extends TerraformDataSource {
     return this.getStringAttribute("project");
   }
 
-  /** A higher number makes a new secret; the one before it stays good for an hour. Default: `1`. */
+  /** Another number makes a new secret from the service's current key, as `rotateWebhookSecret` does. The secret before it, and its address, stay valid for an hour. Default: `1`. */
   get secretVersion(): number {
     return this.getNumberAttribute("secret_version");
   }

@@ -5,7 +5,7 @@ import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
 /** Results below `status`. */
 export class WebhookStatusReference extends ComplexObject {
-  /** Address to enter at the host. Docker Hub has nothing else to enter: there the secret follows it, as `getWebhookSecret` shows. */
+  /** Address to enter at the host. Docker Hub has nothing else to enter: there the secret follows it, as `getWebhookSecret` shows. It changes when the secret is rotated after the service's key. */
   get url(): string {
     return this.getStringAttribute("url");
   }
@@ -55,7 +55,7 @@ export interface WebhookConfig extends TerraformMetaArguments {
   readonly org?: string;
   /** The project within `org`. Changing it replaces the object. */
   readonly project?: string;
-  /** A higher number makes a new secret; the one before it stays good for an hour. Default: `1`. */
+  /** Another number makes a new secret from the service's current key, as `rotateWebhookSecret` does. The secret before it, and its address, stay valid for an hour. Default: `1`. */
   readonly secretVersion?: number;
   /** How long to wait, as durations such as `90s` or `10m`. */
   readonly timeouts?: WebhookTimeouts;
@@ -121,7 +121,7 @@ export class Webhook extends TerraformResource {
     return this.getStringAttribute("project");
   }
 
-  /** A higher number makes a new secret; the one before it stays good for an hour. Default: `1`. */
+  /** Another number makes a new secret from the service's current key, as `rotateWebhookSecret` does. The secret before it, and its address, stay valid for an hour. Default: `1`. */
   get secretVersion(): number {
     return this.getNumberAttribute("secret_version");
   }

@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore } from "../store/store.ts";
+import { ensureAccount, openStore } from "../store/store.ts";
 import { templateStore } from "../testing/database.ts";
 import { FIRST_ACCOUNT, firstStart } from "./first.ts";
 import { loadMasterKeys, MasterKeyError, MasterKeys, parseMasterKeys } from "./master.ts";
@@ -55,33 +55,69 @@ test("an installation of its own makes one file that only its user reads, and fi
   }
 });
 
+test("the first key of an older version gives webhooks the same secrets, and its private half goes with the next rotation", async () => {
+  const db = await openStore({ template: await templateStore() });
+  try {
+    await ensureAccount(db, FIRST_ACCOUNT);
+    const made = await loadSigner(db, FIRST_ACCOUNT, new MasterKeys([a]));
+    made.close();
+    await db.query("update service_keys set hook_key = ''");
+    const row = (await db.query("select id, private_key from service_keys"))[0]!;
+    const seed = new MasterKeys([a]).unwrap(row.id, row.private_key);
+    const signer = await loadSigner(db, FIRST_ACCOUNT, new MasterKeys([a]));
+    const hook = { account: "default", uid: "00000000-0000-4000-8000-000000000000" };
+    const secret = () => signer.hookSecret(hook, { version: 2, rotation: 0 })?.reveal();
+    const address = signer.hookId(hook);
+    const key = Buffer.from(hkdfSync("sha256", seed, "outpost", "webhook-secret", 32));
+    expect(secret()).toBe(createHmac("sha256", key).update(`default\n${hook.uid}\n2`).digest("base64url"));
+    expect(await signer.openHookId(address!)).toEqual({ ...hook, key: signer.keyId });
+    const before = secret();
+    await db.transaction((tx) => signer.rotate(tx));
+    await signer.refresh();
+    const [first] = await db.query("select private_key, hook_key from service_keys order by number");
+    expect([first!.private_key, first!.hook_key.startsWith("w1."), secret(), signer.hookId(hook)]).toEqual(["", true, before, address]);
+    // A hook key is bound to its place as much as a private key is.
+    await db.query("update service_keys set private_key = (select hook_key from service_keys where number = 1) where number = 1");
+    await expect(loadSigner(db, FIRST_ACCOUNT, new MasterKeys([a]))).rejects.toThrow(MasterKeyError);
+    signer.close();
+  } finally {
+    await db.close();
+  }
+}, 60_000);
+
 test("a key in clear is wrapped at the next start, moves to a new master key, and is never written in clear again", async () => {
   const db = await openStore({ template: await templateStore() });
   const dir = await mkdtemp(join(tmpdir(), "outpost-master-"));
   try {
     await firstStart(db, dir, undefined);
     const stored = async () =>
-      (await db.query("select private_key from service_keys order by number")).map((row) => row.private_key as string);
+      (await db.query("select private_key, hook_key from service_keys order by number")).flatMap((row): string[] => [
+        row.private_key,
+        row.hook_key,
+      ]);
     const clear = await loadSigner(db, FIRST_ACCOUNT);
     const { publicKey } = clear;
     const hook = { account: "default", uid: "00000000-0000-4000-8000-000000000000" };
-    const secret = clear.hookSecret(hook, 1).reveal();
+    const secretOf = (signer: typeof clear, key?: string) => signer.hookSecret(hook, { key, version: 1, rotation: 0 })?.reveal();
+    const secret = secretOf(clear);
     clear.close();
-    const [seed] = await stored();
+    const [seed, hookKey] = await stored();
     const wrapped = await loadSigner(db, FIRST_ACCOUNT, new MasterKeys([a]));
     expect((await stored())[0]).toMatch(/^w1\./);
-    expect(JSON.stringify(await stored())).not.toContain(seed);
-    expect([wrapped.publicKey, wrapped.hookSecret(hook, 1).reveal()]).toEqual([publicKey, secret]);
+    for (const text of [seed, hookKey]) expect(JSON.stringify(await stored())).not.toContain(text);
+    expect([wrapped.publicKey, secretOf(wrapped)]).toEqual([publicKey, secret]);
     const [nonce, lease] = [wrapped.makeNonce(Date.now()), { account: "default", task: "t-1", fence: 1 }];
     const token = wrapped.taskToken(lease).split("_").slice(4).join("_");
     await db.transaction((tx) => wrapped.rotate(tx));
     await wrapped.refresh();
-    expect((await stored()).every((text) => text.startsWith("w1."))).toBe(true);
+    // Of the key before only its part for webhooks stays.
+    expect((await stored()).map((text) => text.slice(0, 3))).toEqual(["", "w1.", "w1.", "w1."]);
+    expect(new Set([secret, secretOf(wrapped), secretOf(wrapped, wrapped.keyId)]).size).toBe(2);
     // For a moment on the replica that knew the key before; not on one that starts now.
     expect(wrapped.fitsNonce(nonce, Date.now())).toBe(true);
     const fresh = await loadSigner(db, FIRST_ACCOUNT, new MasterKeys([b, a]));
     expect([fresh.fitsNonce(nonce, Date.now()), fresh.fitsTaskToken(lease, token)]).toEqual([false, false]);
-    expect(fresh.hookSecret(hook, 1).reveal()).toBe(secret);
+    expect(secretOf(fresh)).toBe(secret);
     const moved = await loadSigner(db, FIRST_ACCOUNT, new MasterKeys([b]));
     expect(moved.publicKey).toBe(fresh.publicKey);
     await expect(loadSigner(db, FIRST_ACCOUNT, new MasterKeys([a]))).rejects.toThrow(MasterKeyError);

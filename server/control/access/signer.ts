@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, ran
 import { canonical } from "../../base/canonical.ts";
 import { ed25519Signer, makeEd25519 } from "../../base/ed25519.ts";
 import { Secret } from "../../base/secret.ts";
+import type { SecretSource } from "../domain/webhook.ts";
 import { addServiceKey, lockServiceKeys, readServiceKeys, type ServiceKeyRow, wrapServiceKey } from "../store/servicekeys.ts";
 import type { Database, Tx } from "../store/sql.ts";
 import { writing } from "../store/writer.ts";
@@ -47,12 +48,16 @@ export interface Signer {
   /** The credential of one lease of a task. Made from the lease alone, so it is neither stored nor counted. */
   taskToken(lease: Lease): string;
   fitsTaskToken(lease: Lease, mac: string): boolean;
-  /** The last part of a webhook's address, made from its uid: it is not stored, and nobody guesses it. */
-  hookId(hook: Hook): string;
-  /** What an address leads to; nothing for one that the service has not made. */
-  openHookId(id: string): Hook | undefined;
-  /** What a host signs its calls with. */
-  hookSecret(hook: Hook, version: number): Secret;
+  /** The first of the service's keys: a webhook that names no key belongs to it. */
+  readonly firstKeyId: string;
+  /** Asks the store if one of these keys is not known yet, because another replica has made it. */
+  learn(keys: readonly (string | undefined)[]): Promise<void>;
+  /** The last part of a webhook's address, derived from its uid. It is not stored and cannot be guessed. Undefined when the key is not there. */
+  hookId(hook: Hook, key?: string): string | undefined;
+  /** Which webhook an address leads to and which key made it. Undefined when the service has not made the address. */
+  openHookId(id: string): Promise<(Hook & { key: string }) | undefined>;
+  /** What a host signs its calls with. Undefined when the key is not there. */
+  hookSecret(hook: Hook, of: SecretSource): Secret | undefined;
   encrypt(key: string, text: string): Buffer;
   /** Undefined when it was kept under a key that has been replaced. */
   decrypt(key: string, data: Uint8Array): string | undefined;
@@ -72,9 +77,22 @@ export interface Hook {
 }
 
 export async function loadSigner(db: Database, account: string, master = new MasterKeys([])): Promise<Signer> {
-  const wrapped = (key: ServiceKeyRow) => ({ ...key, privateKey: key.privateKey && master.wrap(key.id, key.privateKey) });
+  const wrapped = (key: ServiceKeyRow) => ({
+    ...key,
+    privateKey: key.privateKey && master.wrap(key.id, key.privateKey),
+    hookKey: key.hookKey && master.wrap(hookRow(key.id), key.hookKey),
+  });
   const opened = (rows: readonly ServiceKeyRow[]) =>
-    rows.map((key) => ({ ...key, privateKey: key.privateKey && master.unwrap(key.id, key.privateKey) }));
+    rows.map((key) =>
+      withHookKey({
+        ...key,
+        privateKey: key.privateKey && master.unwrap(key.id, key.privateKey),
+        hookKey: key.hookKey && master.unwrap(hookRow(key.id), key.hookKey),
+      }),
+    );
+  /** Whether a row is to be stored anew: under a newer master key, or with the hook key that older versions did not store. */
+  const isStale = ({ privateKey, hookKey }: ServiceKeyRow) =>
+    master.isStale(privateKey) || master.isStale(hookKey) || (privateKey !== "" && hookKey === "");
   // The key belongs to the service, not to an account.
   const rows = await writing(db, account, async (w) => {
     if ((await readServiceKeys(w)).length === 0) {
@@ -83,8 +101,7 @@ export async function loadSigner(db: Database, account: string, master = new Mas
     }
     const found = await readServiceKeys(w);
     const clear = opened(found);
-    for (const [i, { id, privateKey }] of found.entries())
-      if (master.isStale(privateKey)) await wrapServiceKey(w, id, master.wrap(id, clear[i]!.privateKey));
+    for (const [i, row] of found.entries()) if (isStale(row)) await wrapServiceKey(w, wrapped(clear[i]!));
     return clear;
   });
   let ring = ringOf(rows);
@@ -115,7 +132,9 @@ export async function loadSigner(db: Database, account: string, master = new Mas
   };
   const rotate = async (tx: Tx) => {
     await lockServiceKeys(tx);
-    const before = opened(await readServiceKeys(tx));
+    const found = await readServiceKeys(tx);
+    const before = opened(found);
+    for (const [i, row] of found.entries()) if (isStale(row)) await wrapServiceKey(tx, wrapped(before[i]!));
     const next = makeKey();
     const old = ed25519Signer(new Secret(before.at(-1)!.privateKey));
     await addServiceKey(tx, { ...wrapped(next), statement: old(`outpost/successor/v1\n${next.publicKey}`) }, before.length);
@@ -124,23 +143,51 @@ export async function loadSigner(db: Database, account: string, master = new Mas
   };
   // What is not heard is seen at the next greeting or sweep.
   const close = db.listen(account, TOPIC, () => void refresh().catch(() => undefined));
-  return makeSigner(new Secret(rows[0]!.privateKey), () => ring, { refresh, rotate, close });
+  const learn = async (keys: readonly (string | undefined)[]) => {
+    if (keys.some((key) => key !== undefined && !ring.hooks.has(key))) await refresh();
+  };
+  return makeSigner(() => ring, { refresh, rotate, learn, close });
 }
 
 function makeKey(): ServiceKeyRow {
   const { publicKey, seed } = makeEd25519();
-  return {
+  return withHookKey({
     id: createHash("sha256").update(publicKey).digest("hex").slice(0, 16),
     publicKey,
     privateKey: seed.reveal(),
+    hookKey: "",
     statement: "",
-  };
+  });
+}
+
+/** Row name for the master key, so that a hook key cannot take the place of a private key. */
+const hookRow = (id: string): string => `${id}/webhooks`;
+
+/** The key with its hook key: derived from the private key, which goes when the key has a successor. */
+function withHookKey(key: ServiceKeyRow): ServiceKeyRow {
+  if (key.hookKey !== "" || key.privateKey === "") return key;
+  const seed = new Secret(key.privateKey);
+  return { ...key, hookKey: Buffer.concat([hkdf(seed, "webhook"), hkdf(seed, "webhook-secret")]).toString("base64url") };
+}
+
+/** The two keys in a stored hook key. */
+interface HookKeys {
+  address: Buffer;
+  secret: Buffer;
+}
+
+function hookKeysOf(stored: string): HookKeys {
+  const bytes = Buffer.from(stored, "base64url");
+  return { address: bytes.subarray(0, 32), secret: bytes.subarray(32, 64) };
 }
 
 /** The key that signs, and how it came to that. */
 interface Ring extends Pick<Signer, "keyId" | "publicKey" | "pin" | "successors" | "sign"> {
   length: number;
   derived: Derived;
+  firstKeyId: string;
+  /** By the id of the service's key. */
+  hooks: ReadonlyMap<string, HookKeys>;
   /** What the key before made is still taken for a moment: other replicas hear of the new one a little later. */
   before?: { derived: Derived; until: number };
 }
@@ -173,6 +220,8 @@ function ringOf(rows: readonly ServiceKeyRow[]): Ring {
   const links = rows.slice(1).map(({ publicKey: to, statement }, i) => ({ from: rows[i]!.publicKey, to, signature: statement }));
   return {
     length: rows.length,
+    firstKeyId: rows[0]!.id,
+    hooks: new Map(rows.filter(({ hookKey }) => hookKey !== "").map((row) => [row.id, hookKeysOf(row.hookKey)])),
     derived: derivedFrom(new Secret(privateKey)),
     keyId: id,
     publicKey,
@@ -182,21 +231,26 @@ function ringOf(rows: readonly ServiceKeyRow[]): Ring {
   };
 }
 
+// Addresses that the first key made do not name it: hosts have them from before there were others.
+const ADDRESS = /^([a-z0-9-]{1,63})_(?:([0-9a-f]{16})_)?([A-Za-z0-9_-]{43})$/;
+
 /**
- * Nonces, task tokens and kept answers come from the key that signs now. Addresses and secrets of webhooks come from the first key for ever: hosts
- * have them, and they must outlive its successors.
+ * Nonces, task tokens and kept answers come from the key that signs now. Address and secret of a webhook come from the key that the webhook names:
+ * hosts have them, so they stay when the service's key is replaced and change when the webhook is rotated.
  */
-function makeSigner(seed: Secret, ring: () => Ring, more: Pick<Signer, "refresh" | "rotate" | "close">): Signer {
-  const [hookKey, hookSecretKey] = [hkdf(seed, "webhook"), hkdf(seed, "webhook-secret")];
+function makeSigner(ring: () => Ring, more: Pick<Signer, "refresh" | "rotate" | "learn" | "close">): Signer {
   /** What is derived now, and for a moment what was before. */
   const taken = (): Derived[] => {
     const { derived, before } = ring();
     return before && before.until > Date.now() ? [derived, before.derived] : [derived];
   };
-  const hookId = ({ account, uid }: Hook) => {
+  const hookId = ({ account, uid }: Hook, key = ring().firstKeyId) => {
+    const keys = ring().hooks.get(key);
+    if (!keys) return undefined;
     const name = Buffer.from(uid.replaceAll("-", ""), "hex");
-    const proof = createHmac("sha256", hookKey).update(`${account}\n${uid}`).digest().subarray(0, 16);
-    return `${account}_${Buffer.concat([name, proof]).toString("base64url")}`;
+    const proof = createHmac("sha256", keys.address).update(`${account}\n${uid}`).digest().subarray(0, 16);
+    const data = Buffer.concat([name, proof]).toString("base64url");
+    return key === ring().firstKeyId ? `${account}_${data}` : `${account}_${key}_${data}`;
   };
   return {
     ...more,
@@ -233,18 +287,26 @@ function makeSigner(seed: Secret, ring: () => Ring, more: Pick<Signer, "refresh"
       return taken().some(({ taskMac }) => equal(taskMac(lease), given));
     },
     hookId,
-    openHookId(id) {
-      const [, account, data] = /^([a-z0-9-]{1,63})_([A-Za-z0-9_-]{43})$/.exec(id) ?? [];
+    get firstKeyId() {
+      return ring().firstKeyId;
+    },
+    async openHookId(id) {
+      const [, account, key = ring().firstKeyId, data] = ADDRESS.exec(id) ?? [];
       if (!account || !data) return undefined;
+      await more.learn([key]);
       const uid = Buffer.from(data, "base64url")
         .toString("hex")
         .slice(0, 32)
         .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-      const [want, got] = [Buffer.from(hookId({ account, uid })), Buffer.from(id)];
-      return want.length === got.length && timingSafeEqual(want, got) ? { account, uid } : undefined;
+      const want = hookId({ account, uid }, key);
+      return want !== undefined && equal(want, id) ? { account, uid, key } : undefined;
     },
-    hookSecret: ({ account, uid }, version) =>
-      new Secret(createHmac("sha256", hookSecretKey).update(`${account}\n${uid}\n${version}`).digest("base64url")),
+    hookSecret({ account, uid }, { key = ring().firstKeyId, version, rotation }) {
+      const keys = ring().hooks.get(key);
+      // A secret that was never rotated has the text of the versions that could not rotate.
+      const text = rotation === 0 ? `${account}\n${uid}\n${version}` : `${account}\n${uid}\n${version}\n${rotation}`;
+      return keys && new Secret(createHmac("sha256", keys.secret).update(text).digest("base64url"));
+    },
     // AES-256-GCM under a key from the client's text and ours: a dump of the store alone opens nothing.
     encrypt(key, text) {
       const iv = randomBytes(12);

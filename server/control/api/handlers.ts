@@ -44,6 +44,7 @@ import { watchTasks } from "./tasks/watch.ts";
 import type { Handlers } from "./typed.ts";
 import { watch } from "./watch.ts";
 import { receiveWebhook } from "./webhooks/receive.ts";
+import { rotateWebhookSecret } from "./webhooks/rotate.ts";
 import { getWebhookSecret, withAddress } from "./webhooks/secret.ts";
 import { putTaskArtifact } from "./worker/artifact.ts";
 import { enrolWorker } from "./worker/enrol.ts";
@@ -175,6 +176,7 @@ export function handlers(s: Services): Handlers {
     rejectStep: rejectStep(s),
 
     getWebhookSecret: getWebhookSecret(s),
+    rotateWebhookSecret: withAddress(s, rotateWebhookSecret(s)),
     receiveWebhook: receiveWebhook(s),
 
     rotateServiceKey: rotateServiceKey(s),

@@ -70,7 +70,7 @@ async function follow(
         await out.event(
           position,
           event.object ? "put" : "delete",
-          (event.object && shown(s, call, event.object)) ?? {
+          (event.object && (await shown(s, call, event.object))) ?? {
             id: event.id,
             ...(event.org ? { org: event.org } : {}),
             ...(event.project ? { project: event.project } : {}),
@@ -96,7 +96,7 @@ async function follow(
 }
 
 /** An object as get and list show it, but for what changes every few seconds. */
-function shown(s: Services, call: Call<"watch">, object: object): object {
+async function shown(s: Services, call: Call<"watch">, object: object): Promise<object> {
   return call.params.collection === "webhooks" ? withUrl(s, call, object as Shown) : object;
 }
 
@@ -113,7 +113,7 @@ async function snapshot(s: Services, call: Call<"watch">, collection: Collection
   const { id, inherited = false } = call.query;
   if (id !== undefined && !inherited) {
     const found = await tryFindObject(s.db, collection, call.scope, id);
-    if (found) await out.event(0, "put", shown(s, call, view(found)));
+    if (found) await out.event(0, "put", await shown(s, call, view(found)));
   } else {
     let after: [string, string, string] | undefined;
     for (;;) {
@@ -123,7 +123,7 @@ async function snapshot(s: Services, call: Call<"watch">, collection: Collection
         after,
         filter: id === undefined ? [] : [{ path: ["id"], value: id }],
       });
-      for (const object of page) await out.event(0, "put", shown(s, call, view(object)));
+      for (const object of page) await out.event(0, "put", await shown(s, call, view(object)));
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;
       after = [last.org, last.project, last.id];

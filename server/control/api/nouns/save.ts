@@ -9,6 +9,7 @@ import { statusAfterChange } from "../../domain/webhook.ts";
 import { deliverSpec, deliverToUsersOf } from "../../store/deliveries.ts";
 import { insertObject, type Stored, updateObject } from "../../store/objects.ts";
 import { setReferences } from "../../store/references.ts";
+import { currentServiceKey } from "../../store/servicekeys.ts";
 import type { Writer } from "../../store/writer.ts";
 import { agentToLeave, type Change, succeed } from "./move.ts";
 import { checkProjects } from "./projects.ts";
@@ -65,7 +66,7 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
         spec,
         status: await statusOf(w, before, spec, { heir, leaves, sealed }),
       })
-    : await insertObject(w, { ...scope, collection, id, spec, status: firstStatus(collection, sealed) });
+    : await insertObject(w, { ...scope, collection, id, spec, status: await firstStatus(w, collection, sealed) });
   await setReferences(
     w,
     saved.uid,
@@ -84,8 +85,12 @@ async function statusOf(
   { heir, leaves, sealed }: { heir: Stored | undefined; leaves: Stored | undefined; sealed: Envelope | undefined },
 ): Promise<Record<string, unknown>> {
   const { collection } = before;
-  if (heir) return leaves ? { ...firstStatus(collection, sealed), delivery: movingFrom(leaves) } : firstStatus(collection, sealed);
-  return collection === "webhooks" ? statusAfterChange(before, spec, await clock(w)) : statusAfter(collection, before.status, sealed);
+  if (heir) {
+    const first = await firstStatus(w, collection, sealed);
+    return leaves ? { ...first, delivery: movingFrom(leaves) } : first;
+  }
+  if (collection !== "webhooks") return statusAfter(collection, before.status, sealed);
+  return { ...statusAfterChange(before, spec, { key: await currentServiceKey(w), now: await clock(w) }) };
 }
 
 const movingFrom = (agent: Stored) => ({
@@ -108,11 +113,12 @@ async function deliver(
   if (before && (before.spec.url !== saved.spec.url || before.spec.server !== saved.spec.server)) await deliverToUsersOf(w, uid);
 }
 
-const clock = async (w: Writer): Promise<Date> => (await w.query("select outpost_now() n"))[0]!.n;
+export const clock = async (w: Writer): Promise<Date> => (await w.query("select outpost_now() n"))[0]!.n;
 
 const PENDING = { state: "Pending", reason: "NotDelivered", message: "The agent takes it when it connects next." } as const;
 
-function firstStatus(collection: Collection, sealed: Envelope | undefined): Record<string, unknown> {
+async function firstStatus(w: Writer, collection: Collection, sealed: Envelope | undefined): Promise<Record<string, unknown>> {
+  if (collection === "webhooks") return { secretKey: await currentServiceKey(w) };
   if (collection === "agents") return { connected: false };
   if (collection === "delegates") return { connected: false, instances: [] };
   if (!isDelivered(collection)) return {};

@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
 import { affectedBy } from "./affected.ts";
 import { DEADLINE_MS, MAX_BYTES } from "./bounds.ts";
-import { findHook, secretsOf } from "./hook.ts";
+import { findHook } from "./hook.ts";
 import type { Outcome } from "./marks.ts";
 import type { Notice } from "./notice.ts";
 import { parsePayload } from "./payload.ts";
@@ -23,7 +23,7 @@ export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
   return async (call) => {
     const { bytes, announced, headers } = call.upload!;
     // The address has the service's MAC: nothing is read from a caller who made it up.
-    const named = s.signer.openHookId(call.params.hook);
+    const named = await s.signer.openHookId(call.params.hook);
     if (!named) {
       count("none", "SignatureInvalid");
       throw refused();
@@ -37,11 +37,11 @@ export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
       count("none", error instanceof Problem && error.code === "body_too_large" ? "TooLarge" : "NotTaken");
       throw error;
     }
-    const { hook, now } = await findHook(s.db, s.signer, call.params.hook);
+    const { hook, now, secrets } = await findHook(s.db, s.signer, named);
     const provider = providers[(hook?.spec.provider as keyof typeof providers | undefined) ?? "github"];
     const incoming = { headers, secret: call.query.secret, bytes: body };
     // Each is tried, so that the time does not tell which one it was.
-    const signed = secretsOf(s.signer, hook, now).filter((secret) => provider.signed(incoming, secret)).length > 0;
+    const signed = secrets.filter((secret) => provider.signed(incoming, secret)).length > 0;
     const mark = (outcome: Outcome, repository?: string) => {
       count(hook ? hook.spec.provider : "none", outcome);
       if (hook) s.webhooks.marks.note(hook, { outcome, at: now, repository });
