@@ -34,13 +34,18 @@ async function handBack(io: Io, applications: string[], flags: Flags, command: C
   const handed = await run({ config, namespace: flags.namespace, applications, dryRun: flags.dryRun === true });
   if (handed.kind !== "done") throw new Failure(handed.message, EXIT.failed);
   const { output } = command.optsWithGlobals<{ output?: string }>();
+  const { objects, failed } = handed.value;
+  const refuse = () => {
+    if (failed.length) throw new Failure(failed.join("\n"), EXIT.failed);
+  };
   if (output === "json") {
-    io.out.write(`${JSON.stringify(handed.value, undefined, 2)}\n`);
-    return;
+    io.out.write(`${JSON.stringify(objects, undefined, 2)}\n`);
+    return refuse();
   }
-  const rows = handed.value.map(({ application, object, changes }) => [printable(application), printable(object), changes.join(", ")]);
+  const rows = objects.map(({ application, object, changes }) => [printable(application), printable(object), changes.join(", ")]);
   io.out.write(`${table(["APPLICATION", "OBJECT", flags.dryRun ? "WOULD CHANGE" : "CHANGED"], rows, io.out.columns)}\n`);
   const { green } = paint(io, io.err);
-  const what = `${rows.length} objects of ${new Set(handed.value.map((one) => one.application)).size} applications`;
+  const what = `${rows.length} objects of ${new Set(objects.map((one) => one.application)).size} applications`;
+  refuse();
   io.err.write(flags.dryRun ? `${what} would be handed back\n` : `${green("✓")} ${what} are as Argo CD would have left them\n`);
 }

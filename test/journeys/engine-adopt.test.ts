@@ -213,6 +213,19 @@ test("what was applied last is kept true on the objects that have it", async () 
   expect((await object(CONFIG_MAP, "plain", "a"))!.metadata.resourceVersion).toBe(version);
 });
 
+test("a field that somebody edited by hand goes all the same when it leaves Git", async () => {
+  await w.halt();
+  await leave(w, { name: "edited", manifests: configMap("a", { v: "1", w: "1" }), spec: { syncPolicy: BY_HAND } });
+  value(await w.client.mergePatch(CONFIG_MAP, "edited", "a", { data: { w: "theirs", other: "theirs" } }, { manager: "kubectl-edit" }));
+  await w.restart();
+  await commit("edited", configMap("a", { v: "1" }));
+  await w.refresh("edited");
+  await after("edited", () => sync("edited"));
+  expect(await data("edited")).toEqual({ v: "1", other: "theirs" });
+  expect(await last("edited")).toMatchObject({ data: { v: "1" } });
+  await w.until("edited", (app) => app.status?.sync?.status === "Synced", "Synced");
+});
+
 test("a field that left Git while no engine ran is a difference, and goes with the next sync", async () => {
   await w.halt();
   await leave(w, { name: "late", manifests: configMap("a", { v: "1", w: "1" }), spec: { syncPolicy: BY_HAND } });

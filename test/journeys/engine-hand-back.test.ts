@@ -68,7 +68,7 @@ async function syncAsArgo(app: string, text: string, serverSide: boolean): Promi
 test("handing back changes no spec, takes the label off and writes what was applied last", async () => {
   const before = await Promise.all(["client", "server"].map((name) => one(DEPLOYMENT, name, "web")));
   const tried = value(await handBack({ config: config(), namespace: w.namespace, applications: [], dryRun: true }));
-  expect(tried.map(({ application }) => application).filter((name) => name === "client")).toHaveLength(4);
+  expect(tried.objects.map(({ application }) => application).filter((name) => name === "client")).toHaveLength(4);
   expect((await one(CONFIG_MAP, "client", "a")).metadata.labels).toHaveProperty(["outpost.dev/app"]);
   value(await handBack({ config: config(), namespace: w.namespace, applications: [], dryRun: false }));
   for (const [i, name] of ["client", "server"].entries()) {

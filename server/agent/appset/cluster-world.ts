@@ -63,7 +63,10 @@ export function clusterWorld(options: WorldOptions): World {
     },
     configMap: async (name) => {
       const found = await one(RESOURCES.configMap, name);
-      return found.kind === "done" ? done((found.value.data ?? {}) as Record<string, string>) : found;
+      if (found.kind !== "done") return found;
+      // It names a plugin with its token, or whom to trust.
+      const refused = notFor(found.value, tenant, "set");
+      return refused ? stop(APPSET.params, refused) : done((found.value.data ?? {}) as Record<string, string>);
     },
     objects: (apiVersion, plural, which) => objectsOf(home, namespace, apiVersion, plural, which),
     origins: async (name) => {
@@ -89,12 +92,12 @@ export function withheld({ metadata, type }: KubeObject): string | undefined {
 /** Names the tenants whose sets may send a Secret's tokens to hosts: `ORG/-`, `ORG/PROJECT`, with commas between them, or `*`. */
 export const FOR_TENANTS = "outpost.dev/tenants";
 
-/** Why a tenant's set may not use a Secret of the agent's namespace: the set says where the token goes. */
-function notFor({ metadata }: KubeObject, tenant: string | undefined, chosen: "set" | "operator"): string | undefined {
+/** Why a tenant's set may not use a Secret or ConfigMap of the agent's namespace: the set says where the token goes. */
+function notFor({ kind = "Secret", metadata }: KubeObject, tenant: string | undefined, chosen: "set" | "operator"): string | undefined {
   if (tenant === undefined || chosen === "operator") return undefined;
   const listed = (metadata.annotations?.[FOR_TENANTS] ?? "").split(",").map((one) => one.trim());
   if (listed.some((one) => one === "*" || (one !== "" && serves(one, tenant)))) return undefined;
-  return `Secret ${metadata.name} is not for sets of ${tenant}: ask the agent's operator to name this scope in its annotation ${FOR_TENANTS}`;
+  return `${kind} ${metadata.name} is not for sets of ${tenant}: ask the agent's operator to name this scope in its annotation ${FOR_TENANTS}`;
 }
 
 /** A tenant's Secret that claims to be the agent's own cluster is no cluster at all. */

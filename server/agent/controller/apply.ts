@@ -10,6 +10,7 @@ import type { Verdicts } from "./compare.ts";
 import type { Destination } from "./destination.ts";
 import { fieldsOf, ignoring, NOTHING, taking } from "./ignore.ts";
 import { hasLastApplied, withLastApplied } from "./last-applied.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import { formerFields, isOurs, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
@@ -87,6 +88,12 @@ async function applyOnce(
     const kept = hasLastApplied(sent.value) ? withLastApplied(wanted) : wanted;
     if (taken.kind === "done") sent = await send(destination, resource.value, kept, current, options);
     if (sent.kind !== "done") return sent;
+  }
+  if (current && migrates) {
+    const ignored = ignoring(app, destination.settings.rules, target.object);
+    const cleaned = await removeLeftovers(destination, resource.value, wanted, { before: current, after: sent.value, ignored });
+    if (cleaned && cleaned.kind !== "done") return cleaned;
+    sent = cleaned ?? sent;
   }
   if (target.object.kind === "CustomResourceDefinition") {
     const established = await waitEstablished(destination, resource.value, target.object.metadata.name);

@@ -37,7 +37,12 @@ export interface HandBack {
  * Leaves the objects of applications as Argo CD would have: `last-applied-configuration` on what it applies on the client's side, so that it
  * removes fields that leave Git; our label and the marks of hooks taken off. No spec changes.
  */
-export async function handBack({ config, namespace, applications, dryRun }: HandBack): Promise<Outcome<HandedBack[]>> {
+export async function handBack({
+  config,
+  namespace,
+  applications,
+  dryRun,
+}: HandBack): Promise<Outcome<{ objects: HandedBack[]; failed: string[] }>> {
   const home = new KubeClient(config);
   const abort = new AbortController();
   const destinations = new Destinations({ home, own: namespace, namespaces: [], changed: () => {}, signal: abort.signal });
@@ -47,25 +52,34 @@ export async function handBack({ config, namespace, applications, dryRun }: Hand
     const clusters = await home.list(RESOURCES.secret, { namespace, labelSelector: "argocd.argoproj.io/secret-type=cluster" });
     if (clusters.kind !== "done") return clusters;
     destinations.replace(clusters.value.items);
-    const listed = await home.list(RESOURCES.application, { namespace });
+    const listed = await applicationsOf(home, namespace);
     if (listed.kind !== "done") return listed;
-    const wanted = listed.value.items.filter(({ metadata }) => applications.length === 0 || applications.includes(metadata.name));
-    const missing = applications.find((name) => !wanted.some(({ metadata }) => metadata.name === name));
+    const instance = (app: KubeObject) => instanceOf(app, namespace);
+    const wanted = listed.value.filter((app) => applications.length === 0 || applications.includes(instance(app)));
+    const missing = applications.find((name) => !wanted.some((app) => instance(app) === name));
     if (missing) return stop("NotFound", `there is no Application ${missing} in namespace ${namespace}`);
     const all: HandedBack[] = [];
+    const failed: string[] = [];
     for (const app of wanted as Application[]) {
       const destination = await destinations.find(app);
-      if (destination.kind !== "done") return { ...destination, message: `Application ${app.metadata.name}: ${destination.message}` };
-      const handed = await handBackOne(destination.value, app, dryRun);
-      if (handed.kind !== "done") return handed;
-      all.push(...handed.value);
+      const handed = destination.kind === "done" ? await handBackOne(destination.value, app, dryRun) : destination;
+      // A cluster that is away must not keep the others from being handed back.
+      if (handed.kind === "done") all.push(...handed.value);
+      else failed.push(`Application ${instance(app)} is not handed back: ${handed.message}`);
     }
-    return done(all);
+    return done({ objects: all, failed });
   } finally {
     abort.abort();
     await destinations.close();
     await home.close();
   }
+}
+
+/** Those of the namespace, and those elsewhere that a controller may have been told to look for. */
+async function applicationsOf(client: KubeClient, namespace: string): Promise<Outcome<KubeObject[]>> {
+  const everywhere = await client.list(RESOURCES.application, {});
+  const listed = everywhere.kind === "done" ? everywhere : await client.list(RESOURCES.application, { namespace });
+  return listed.kind === "done" ? done(listed.value.items) : listed;
 }
 
 /** Two engines at once would write in turns. */

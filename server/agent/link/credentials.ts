@@ -4,8 +4,9 @@ import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
+import { tenantOf } from "../project/tenant.ts";
 import type { Context } from "./context.ts";
-import { marksOf, partsOf } from "./names.ts";
+import { marksOf, partsOf, tenantOfDelivery } from "./names.ts";
 import { rememberOpened, wasOpenedBefore } from "./opened.ts";
 
 /**
@@ -66,7 +67,7 @@ export async function openCredentials(
       );
     values.set(name, new Secret(value));
   }
-  const before = await wasOpenedBefore(ctx, sealed.id);
+  const before = await wasOpenedBefore(ctx, tenantOfDelivery(object), sealed.id);
   if (before.kind !== "done") return before;
   return before.value ? stop("CredentialsReplayed", REPLAYED) : done({ id: sealed.id, values });
 }
@@ -87,7 +88,7 @@ export async function chooseCredentials(
   // Sent again before the service heard that it arrived: the Secret has these credentials already.
   if (!opened || opened.id === ids[0]) return done({ fresh: undefined, annotations: {} });
   if (ids.includes(opened.id)) return stop("CredentialsReplayed", REPLAYED);
-  const remembered = await rememberOpened(ctx, ids.slice(MAX_OPENED - 1));
+  const remembered = await rememberOpened(ctx, existing && tenantOf(existing), ids.slice(MAX_OPENED - 1));
   if (remembered.kind !== "done") return remembered;
   return done({ fresh: opened.values, annotations: { [OPENED]: [opened.id, ...ids].slice(0, MAX_OPENED).join(" ") } });
 }

@@ -6,6 +6,7 @@ import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
+import { tenantOf } from "../project/tenant.ts";
 import type { Context } from "./context.ts";
 import { AUDIENCE, chooseCredentials, mayKeep, openCredentials, openedIds } from "./credentials.ts";
 import { changeConfigMap } from "./entries.ts";
@@ -156,7 +157,7 @@ export async function removeSecret(ctx: Context, object: WorkerObject): Promise<
   const found = await findOwn(ctx, RESOURCES.secret, object);
   if (found.kind !== "done") return found;
   if (!found.value) return done(undefined);
-  const remembered = await rememberOpened(ctx, openedIds(found.value));
+  const remembered = await rememberOpened(ctx, tenantOf(found.value), openedIds(found.value));
   return remembered.kind === "done" ? deleteOwn(ctx, RESOURCES.secret, found.value) : remembered;
 }
 

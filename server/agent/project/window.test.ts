@@ -1,5 +1,5 @@
 import { parseCron } from "../../base/cron.ts";
-import { judgeWindows, type SyncWindow } from "./window.ts";
+import { judgeWindows, type SyncWindow, windowsFor } from "./window.ts";
 
 const app = { name: "shop", namespace: "web", server: "https://kubernetes.default.svc", clusterName: "in-cluster" };
 const at = Date.parse("2026-03-04T10:30:20Z");
@@ -77,4 +77,13 @@ test.each([
 test("a broken window says so", () => {
   expect(judgeWindows([window({ duration: "1day" })], app, at)).toMatch(/cannot parse duration/);
   expect(judgeWindows([window({ schedule: "x" })], app, at)).toMatch(/cannot parse schedule/);
+});
+
+test("a project with many hostile patterns costs no more than a moment, and they hold a sync back", () => {
+  const applications = Array.from({ length: 500 }, () => `${"*a".repeat(400)}b`);
+  const denies = Array.from({ length: 20 }, () => ({ kind: "deny", schedule: "* * * * *", duration: "1h", applications }));
+  const app = { name: "a".repeat(2_000), namespace: "n", server: "s", clusterName: "c" };
+  const began = performance.now();
+  expect(windowsFor(denies, app).length).toBeGreaterThan(15);
+  expect(performance.now() - began).toBeLessThan(2_000);
 });
