@@ -89,7 +89,7 @@ async function applyOnce(
     if (taken.kind === "done") sent = await send(destination, resource.value, kept, current, options);
     if (sent.kind !== "done") return sent;
   }
-  if (current && migrates) {
+  if (current && migrates && hasLastApplied(current)) {
     const ignored = ignoring(app, destination.settings.rules, target.object);
     const cleaned = await removeLeftovers(destination, resource.value, wanted, { before: current, after: sent.value, ignored });
     if (cleaned && cleaned.kind !== "done") return cleaned;
