@@ -25,7 +25,7 @@ test("an application arrives in the cluster in Argo CD's format, and its status 
   expect(cr.spec).toEqual({
     project: "default",
     source: { repoURL: "https://git.example.com/apps.git", path: "guestbook", targetRevision: "HEAD" },
-    destination: { server: "https://kubernetes.default.svc", namespace: "default" },
+    destination: { name: "in-cluster", namespace: "default" },
     revisionHistoryLimit: 10,
   });
   expect(cr.metadata).toMatchObject({
