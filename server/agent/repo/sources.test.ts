@@ -37,7 +37,7 @@ describe("several sources", () => {
     const got = await render(asked([charts, { path: "c", helm }], [values, { ref: "values" }]));
     expect(got.objects).toMatchObject([{ data: { v: "prod", w: "text of a file" } }]);
     expect(got.revisions).toHaveLength(2);
-    expect(got).toMatchObject({ revision: got.revisions[0], sourceTypes: ["Helm"] });
+    expect(got).toMatchObject({ revision: got.revisions[0], sourceTypes: ["Helm", ""] });
   });
   test("globs of another's files", async () => {
     const helm = { valueFiles: ["$values/env/**/*.yaml"] };
