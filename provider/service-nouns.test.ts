@@ -169,6 +169,12 @@ const GENERATORS = [
 /** Values that the rules of the contract and of the service allow, by noun and path, or by what a path ends with. */
 const SAMPLES: Record<string, Record<string, readonly string[]>> = {
   AppProject: {
+    allowed_scopes: ["[]", '["a", "a/b"]'],
+    within: [],
+    cluster_resource_whitelist: ["[]", '[{ group = "*", kind = "Namespace", name = "b-1" }]'],
+    cluster_resource_blacklist: ["[]", '[{ group = "", kind = "Node" }]'],
+    namespace_resource_whitelist: ["[]", '[{ group = "apps", kind = "*" }]'],
+    namespace_resource_blacklist: ["[]", '[{ group = "networking.k8s.io", kind = "Ingress" }]'],
     destinations: ["[]", '[{ name = "*", namespace = "a-*" }]', '[{ server = "https://*" }, { name = "b" }]'],
     sync_windows: [
       "[]",
@@ -184,7 +190,7 @@ const SAMPLES: Record<string, Record<string, readonly string[]>> = {
   ApplicationSet: {
     generators: GENERATORS.map((one, i) => `[${one}, ${GENERATORS[(i + 1) % GENERATORS.length]}]`),
     template: [
-      'jsonencode({ metadata = { name = "{{ .name }}" }, spec = { n = 1.0, l = [] } })',
+      'jsonencode({ metadata = { name = "{{ .name }}" }, spec = { revisionHistoryLimit = 5.0, info = [] } })',
       '"{\\"metadata\\": {\\"name\\":\\"x\\"}}"',
     ],
     go_template: ["true"],
@@ -207,7 +213,16 @@ const SAMPLES: Record<string, Record<string, readonly string[]>> = {
   },
   Webhook: { secret_version: ["1", "7"] },
 };
-const BY_END: Record<string, readonly string[]> = { create: ['"5m"'], update: ['"90s"'], delete: ['"1h30m"'] };
+const BY_END: Record<string, readonly string[]> = {
+  create: ['"5m"'],
+  update: ['"90s"'],
+  delete: ['"1h30m"'],
+  labels: ["{}", '{ "example.com/team" = "a", tier = "" }'],
+  json_pointers: ["[]", '["/spec/replicas", "/metadata/annotations/a~1b"]'],
+  jq_path_expressions: ["[]", '[".spec.template.spec.containers[].image"]'],
+  kind: ['"Deployment"'],
+  group: ['"apps"', '""'],
+};
 const LEFT_OUT = ["id", "org", "project", "agent", "wait", "adopt", "credentials", "app_project"];
 
 test("against the service: random projects, sets, credential templates and webhooks come true, and the next plan is empty", () =>
