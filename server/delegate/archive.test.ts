@@ -1,12 +1,22 @@
-import { createWriteStream, existsSync, mkdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type Header, pack } from "tar-stream";
-import { packInto, unpack } from "./archive.ts";
+import { boundsFor, packInto, unpack } from "./archive.ts";
 import { Folder } from "./task-files.ts";
-import { temporaryFolder } from "./testing/temporary.ts";
+import { temporaryFolder, until } from "./testing/temporary.ts";
 
 const dir = temporaryFolder();
 const never = new AbortController().signal;
@@ -124,4 +134,79 @@ test("a folder is packed the same each time, and comes back", async () => {
     "1",
     "",
   ]);
+});
+
+/** Packs a folder, and ends it when so many looks at the signal were made; gives the answer, and what no listener took. */
+async function endedAt(from: string, after: number): Promise<[string, unknown[]]> {
+  const ending = new AbortController();
+  const unheard: unknown[] = [];
+  const take = (error: unknown) => void unheard.push(error);
+  process.on("uncaughtException", take);
+  const [to, content] = [await open(join(dir, `ended-${++count}`), "wx+"), await Folder.own(from)];
+  let looks = 0;
+  const kept = () => {
+    if (++looks === after) setImmediate(() => ending.abort());
+    return true;
+  };
+  const result = await packInto(to, [{ name: "", content, kept }], { workspace: from, signal: ending.signal });
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  process.off("uncaughtException", take);
+  await Promise.all([to.close(), content.close()]);
+  return [result.kind === "done" ? "done" : result.reason, unheard];
+}
+
+test.each<[string, (path: string) => void]>([
+  ["empty files", (path) => writeFileSync(path, "")],
+  ["folders", (path) => mkdirSync(path)],
+  ["links", (path) => symlinkSync("x", path)],
+])("a task that ends while %s of it are packed ends nothing else", async (_name, make) => {
+  const from = folder();
+  for (let i = 0; i < 200; i++) make(join(from, String(i)));
+  // The first 200 looks are those before the packing.
+  for (const after of [1, 201, 230, 301]) expect(await endedAt(from, after)).toEqual(["Ended", []]);
+});
+
+test("a task that ends while a large file of it is packed ends nothing else", async () => {
+  const from = folder();
+  writeFileSync(join(from, "s"), "");
+  truncateSync(join(from, "s"), 3 * 2 ** 30);
+  const ending = new AbortController();
+  const unheard: unknown[] = [];
+  const take = (error: unknown) => void unheard.push(error);
+  process.on("uncaughtException", take);
+  const [to, content] = [await open(join(dir, "large.tgz"), "wx+"), await Folder.own(from)];
+  const packing = packInto(to, [{ name: "", content }], { workspace: from, signal: ending.signal });
+  await until("bytes of it are in the archive", async () => (await to.stat()).size > 0);
+  ending.abort();
+  expect(await packing).toMatchObject({ kind: "stop", reason: "Ended" });
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  process.off("uncaughtException", take);
+  expect(unheard).toEqual([]);
+  await Promise.all([to.close(), content.close()]);
+});
+
+test("a folder that says it has more than the task's disk is refused before a byte is read, with the bound's name", async () => {
+  const from = folder();
+  mkdirSync(join(from, "z"));
+  writeFileSync(join(from, "z/s"), "");
+  truncateSync(join(from, "z/s"), 3 * 2 ** 30);
+  const [to, content] = [await open(join(dir, "sparse.tgz"), "wx+"), await Folder.own(from)];
+  const options = { workspace: from, signal: never, bounds: boundsFor(100 * 2 ** 20) };
+  expect(await packInto(to, [{ name: "", content }], options)).toMatchObject({
+    reason: "ArtifactTooLarge",
+    message: expect.stringMatching(/more than 100 MiB \(OUTPOST_TASK_DISK_MIB\)/),
+  });
+  expect((await to.stat()).size).toBeLessThan(1_024);
+  await Promise.all([to.close(), content.close()]);
+});
+
+test("an archive that is gone meanwhile is refused, and ends nothing else", async () => {
+  expect(await unpack(join(dir, "gone.tgz"), folder(), never)).toMatchObject({ kind: "stop", reason: "ArchiveRefused" });
+});
+
+test("an archive's folders may be 400 deep", async () => {
+  const [names, to] = [Array.from({ length: 400 }, (_, i) => "d/".repeat(i + 1)), folder()];
+  const file = await archive(names.map((name) => ({ name, type: "directory" as const })));
+  expect(await unpack(file, to, never)).toEqual({ kind: "done", value: undefined });
+  expect(existsSync(join(to, names.at(-1)!))).toBe(true);
 });

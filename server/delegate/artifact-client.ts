@@ -4,8 +4,9 @@ import type { Schemas } from "../../openapi/client.ts";
 import { again, done, type Outcome, stop } from "../base/outcome.ts";
 import type { WorkerTask } from "../link/exchange.ts";
 import type { Session } from "../link/session.ts";
-import { type Packed, type PackOptions, packInto } from "./archive.ts";
+import { boundsFor, type Packed, type PackOptions, packInto } from "./archive.ts";
 import { patiently } from "./patience.ts";
+import type { Bounds } from "./settings.ts";
 import { createTaskFile, findTaskPath, scratchFile, type TaskFile, taskFile } from "./task-files.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -18,6 +19,7 @@ export interface ArtifactOptions {
   session: Session;
   task: WorkerTask;
   workspace: Workspace;
+  bounds: Pick<Bounds, "diskBytes">;
   signal: AbortSignal;
 }
 
@@ -26,7 +28,7 @@ export type Kept = { folder: string; path: string } | { parts: readonly Packed[]
 
 /** Keeps a file, or a folder as .tar.gz, with the service as the task's artefact. */
 export async function keepArtifact(name: string, kept: Kept, options: ArtifactOptions): Promise<Outcome<Schemas["TaskArtifact"]>> {
-  const taken = await takeKept(kept, options.workspace.dir, options.signal);
+  const taken = await takeKept(kept, options.workspace.dir, options.signal, options.bounds.diskBytes);
   if (taken.kind !== "done") return taken;
   try {
     return await send(name, taken.value, options);
@@ -36,18 +38,19 @@ export async function keepArtifact(name: string, kept: Kept, options: ArtifactOp
 }
 
 /** The file to be kept, open: that of the task itself, or an archive of its folder that has no name anywhere. */
-export async function takeKept(kept: Kept, workspace: string, signal: AbortSignal): Promise<Outcome<TaskFile>> {
-  if ("parts" in kept) return packed(kept.parts, { workspace, signal, gzip: kept.gzip ?? true });
+export async function takeKept(kept: Kept, workspace: string, signal: AbortSignal, diskBytes = 0): Promise<Outcome<TaskFile>> {
+  const bounds = boundsFor(diskBytes);
+  if ("parts" in kept) return packed(kept.parts, { workspace, signal, bounds, gzip: kept.gzip ?? true });
   const found = await findTaskPath(workspace, kept.folder, kept.path);
   if (found.kind !== "done") return found;
   if (found.value.file) return done(found.value.file);
   const { folder } = found.value;
-  return packed([{ name: "", content: folder }], { workspace, signal }).finally(() => folder.close());
+  return packed([{ name: "", content: folder }], { workspace, signal, bounds }).finally(() => folder.close());
 }
 
 async function packed(parts: readonly Packed[], options: PackOptions): Promise<Outcome<TaskFile>> {
   const to = await scratchFile(options.workspace);
-  const made = await packInto(to, parts, options);
+  const made = await packInto(to, parts, { most: MAX_ARTIFACT, ...options });
   if (made.kind === "done") return done(await taskFile(to, options.workspace, "the archive"));
   await to.close();
   return made;

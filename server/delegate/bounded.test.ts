@@ -48,6 +48,41 @@ test("what a command leaves running ends with it, in its group, in a session of 
   expect([left.length, left.filter(lives)]).toEqual([3, []]);
 });
 
+test("a supervisor that may open no more files still ends every process", async () => {
+  const pids = join(dir, "blinded");
+  // $PPID is the supervisor, which is the same user here.
+  const from = Date.now();
+  const ran = start(
+    `for i in 1 2 3; do setsid env -i /bin/sh -c 'trap "" TERM HUP; while :; do sleep 1; done' & echo $! >> ${pids}; done; prlimit --pid $PPID --nofile=0:0; echo done`,
+  );
+  expect(await ran.ended).toEqual({ kind: "done", value: 0 });
+  expect(ran.lines).toEqual(["stdout: done"]);
+  // By itself: before, it gave up after 5 s, and the delegate's own look ended them.
+  expect(Date.now() - from).toBeLessThan(within(4_000));
+  const left = readFileSync(pids, "utf8").trim().split("\n").map(Number);
+  expect([left.length, left.filter(lives)]).toEqual([3, []]);
+});
+
+test("processes that cannot be looked for are not taken for none", () => {
+  const tree = new URL("./tree.ts", import.meta.url).href;
+  const program = `
+    import { openSync } from "node:fs";
+    const { tryFindTree, signalTree } = await import(${JSON.stringify(tree)});
+    try { for (;;) openSync("/dev/null"); } catch {}
+    const found = [tryFindTree({ variable: "A=B" }), signalTree({ variable: "A=B" }, "SIGTERM")];
+    process.stderr.write(JSON.stringify(found));
+    process.exit(0);`;
+  const ran = spawnSync(
+    "sh",
+    ["-c", 'ulimit -n 256; exec "$@"', "sh", process.execPath, "--import", "tsx", "--input-type=module", "-e", program],
+    {
+      encoding: "utf8",
+      timeout: 60_000,
+    },
+  );
+  expect(ran.stderr).toBe("[null,1]");
+});
+
 test("the end reaches a nested tree that ignores being asked, within 5 s", async () => {
   const file = join(dir, "nested");
   const inner = `trap "" TERM INT HUP; echo $$ >> ${file}; while :; do sleep 1; done`;
@@ -99,12 +134,15 @@ test("it was not started when its signal had ended before", async () => {
   expect([ran.kind, existsSync(join(dir, "never"))]).toEqual(["stop", false]);
 });
 
-test("a delegate that is killed takes its tasks' processes along", async () => {
-  const file = join(dir, "orphan");
+test.each([
+  ["", ""],
+  [", though their supervisor may open no more files", "prlimit --pid $PPID --nofile=0:0; "],
+])("a delegate that is killed takes its tasks' processes along%s", async (_name, blind) => {
+  const file = join(dir, `orphan-${blind.length}`);
   const source = new URL("./bounded.ts", import.meta.url).href;
   const program = `
     import { runBounded } from ${JSON.stringify(source)};
-    const command = { file: "/bin/sh", args: ["-c", "sleep 600 & echo $! > ${file}; wait"], cwd: ${JSON.stringify(dir)}, env: { PATH: process.env.PATH } };
+    const command = { file: "/bin/sh", args: ["-c", "${blind}setsid env -i /bin/sleep 600 & echo $! > ${file}; wait"], cwd: ${JSON.stringify(dir)}, env: { PATH: process.env.PATH } };
     setInterval(() => {}, 1000);
     void runBounded(command, { mark: "A=B", memoryBytes: 0, write: () => undefined, signal: new AbortController().signal });
     const { existsSync } = await import("node:fs");

@@ -136,8 +136,9 @@ export async function runBounded(command: Command, options: BoundedOptions): Pro
   const late = setTimeout(() => [child.stdout, child.stderr].forEach((s) => void s?.destroy()), PIPES_MS);
   await Promise.all(reading);
   clearTimeout(late);
-  if (left) await options.write("system", `[${left} processes could not be ended]`);
-  return outcome;
+  if (!left) return outcome;
+  await options.write("system", `[${left} processes could not be ended]`);
+  return outcome.kind === "done" ? stop("ProcessesLeft", `${left} of its processes could not be ended`) : outcome;
 }
 
 const LOST = stop("SupervisorLost", "the process that supervises its processes was ended from outside; all of them were ended with it");

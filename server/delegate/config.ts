@@ -52,6 +52,7 @@ const KEYS: Record<string, Key> = {
   "bounds.memoryMiB": key("OUTPOST_TASK_MEMORY_MIB", number, NUMBER),
   "bounds.diskMiB": key("OUTPOST_TASK_DISK_MIB", number, NUMBER),
   "bounds.outputMiB": key("OUTPOST_TASK_OUTPUT_MIB", number, NUMBER),
+  "bounds.files": key("OUTPOST_TASK_FILES", number, NUMBER),
   "bounds.processes": key("OUTPOST_TASK_PROCESSES", number, NUMBER),
   "proxy.url": key("HTTPS_PROXY", text, TEXT, "https_proxy", "HTTP_PROXY", "http_proxy", "PROXY_HOST"),
   "proxy.noProxy": key("NO_PROXY", list, LIST, "no_proxy"),

@@ -103,3 +103,27 @@ test("what is not there is named by its layer", async () => {
   expect(await client()("http://nowhere.invalid/")).toMatchObject({ kind: "again", reason: "NameNotResolved" });
   expect(await client()("no address")).toMatchObject({ kind: "stop", reason: "AddressInvalid" });
 });
+
+test("an answer that breaks off before its file is open is a failure, and ends nothing else", async () => {
+  const unheard: unknown[] = [];
+  const take = (error: unknown) => void unheard.push(error);
+  process.on("uncaughtException", take);
+  let broken!: () => void;
+  const closed = new Promise<void>((resolve) => {
+    broken = resolve;
+  });
+  const url = await serve((_, response) => {
+    response.writeHead(200, { "content-length": "1000" }).write("begin");
+    response.once("close", broken);
+    setImmediate(() => response.destroy());
+  });
+  const to = async () => {
+    await closed;
+    // Until this side knows it too.
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    throw new Error("no space left");
+  };
+  expect((await client()(url, { to })).kind).not.toBe("done");
+  process.off("uncaughtException", take);
+  expect(unheard).toEqual([]);
+});

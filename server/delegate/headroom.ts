@@ -13,12 +13,16 @@ export interface HeadroomOptions {
   /** Percent of the processors or memory in use from which on no tasks are taken; undefined: never for this reason. */
   cpuThreshold?: number | undefined;
   memoryThreshold?: number | undefined;
+  /** After each look: time to clean, and on a full disk more than otherwise. */
+  looked?: (diskFull: boolean) => void;
   log: Log;
 }
 
 const MIB = 1024 * 1024;
 /** Below this the disk counts as full: a task that cannot even write its script would fail for nothing. */
 export const MIN_FREE_MIB = 128;
+/** The same for files: a checkout of a repository needs thousands. */
+export const MIN_FREE_FILES = 4_000;
 // With less than this the kernel kills somebody soon; better that it is not asked for more.
 const MIN_MEMORY_MIB = 64;
 const LOOK_MS = 5_000;
@@ -58,18 +62,26 @@ export class Resources {
     const disk = await statfs(dir).catch(() => undefined);
     const diskMiB = disk && Math.floor((disk.bavail * disk.bsize) / MIB);
     const memoryMiB = Math.floor(memory.free / MIB);
-    const full = this.#full({ cpuPercent, memory, diskMiB });
+    // A file system that makes room for files as it goes says that it has none at all.
+    const files = disk?.files ? disk.ffree : undefined;
+    const full = this.#full({ cpuPercent, memory, diskMiB, files });
     if (full !== this.#now.full) {
-      const fields = { dir, diskMiB, memoryMiB, cpuPercent };
+      const fields = { dir, diskMiB, files, memoryMiB, cpuPercent };
       if (full) log.error({ ...fields, full }, `no new tasks are taken: ${WORDS[full]}`);
       else log.info(fields, "there is room for tasks again");
     }
     this.#now = { cpuPercent, memoryMiB, ...(diskMiB === undefined ? {} : { diskMiB }), ...(full ? { full } : {}) };
+    try {
+      this.#options.looked?.(full === "DiskFull");
+    } catch (error) {
+      log.warn({ dir, error: (error as Error).message }, "the work folder could not be cleaned");
+    }
   }
 
-  #full(now: { cpuPercent: number; memory: { free: number; total: number }; diskMiB: number | undefined }): keyof typeof WORDS | undefined {
+  #full(now: Measured): keyof typeof WORDS | undefined {
     const { cpuThreshold, memoryThreshold } = this.#options;
     if (now.diskMiB !== undefined && now.diskMiB < MIN_FREE_MIB) return "DiskFull";
+    if (now.files !== undefined && now.files < MIN_FREE_FILES) return "DiskFull";
     const { free, total } = now.memory;
     if (free < MIN_MEMORY_MIB * MIB || (memoryThreshold && (1 - free / total) * 100 >= memoryThreshold)) return "MemoryLow";
     if (cpuThreshold && 100 - now.cpuPercent >= cpuThreshold) return "CpuBusy";
@@ -85,8 +97,16 @@ export class Resources {
   }
 }
 
+interface Measured {
+  cpuPercent: number;
+  memory: { free: number; total: number };
+  diskMiB: number | undefined;
+  /** Files that the disk still takes. */
+  files: number | undefined;
+}
+
 const WORDS = {
-  DiskFull: "the disk of the work folder is full",
+  DiskFull: "the disk of the work folder is full, of bytes or of files",
   MemoryLow: "there is too little memory left",
   CpuBusy: "the processors are busy",
 } as const;

@@ -13,6 +13,17 @@ syscall($prctl, 36, 1, 0, 0, 0) == 0 or die "there is no child subreaper: $!\\n"
 syscall($prctl, 4, 0, 0, 0, 0);
 syscall($prctl, 1, 9, 0, 0, 0);
 my $self = $$;
+open my $list, "<", "/proc/$self/task/$self/children" or print STDERR "outpost delegate: children cannot be listed, tasks may leave processes: $!\\n";
+sub children {
+  my ($text, $part) = ("", "");
+  defined sysseek($list, 0, 0) or return undef;
+  while (1) {
+    my $got = sysread $list, $part, 65536;
+    return undef unless defined $got;
+    return split / /, $text unless $got;
+    $text .= $part;
+  }
+}
 my $main = fork;
 defined $main or die "the delegate could not be started: $!\\n";
 if (!$main) {
@@ -26,9 +37,9 @@ my ($status, $over, $rounds) = (0, 0, 0);
 while (1) {
   my $pid;
   while (($pid = waitpid -1, 1) > 0) { ($status, $over) = ($?, 1) if $pid == $main }
-  last if $over && ($pid == -1 && $! == 10 || $rounds++ > 8000);
-  my @strays;
-  if (open my $list, "<", "/proc/$self/task/$self/children") { @strays = grep { $_ != $main || $over } split / /, (<$list> // "") }
+  last if $over && $pid == -1 && $! == 10;
+  if ($over && $rounds++ > 8000) { print STDERR "outpost delegate: processes of tasks could not be ended\\n"; exit 1 }
+  my @strays = grep { defined && ($_ != $main || $over) } children();
   kill 9, @strays;
   select undef, undef, undef, $over || @strays ? 0.0005 : 0.1;
 }
@@ -41,6 +52,8 @@ export function keeperOf(env: NodeJS.ProcessEnv = process.env): number | undefin
 
 /** From this version on Landlock closes signals to what is outside. */
 const SCOPED_SIGNALS = [6, 12] as const;
+/** Where `sandbox/seccomp.ts` closes bounds of other processes; elsewhere a task may end its supervisor with RLIMIT_CPU. */
+const FILTERED = new Set<NodeJS.Architecture>(["x64", "arm64"]);
 
 /**
  * Whether tasks may be able to end their supervisors here: they run as the delegate's user, and neither a namespace of processes nor
@@ -49,7 +62,7 @@ const SCOPED_SIGNALS = [6, 12] as const;
 export function needsKeeper(env: NodeJS.ProcessEnv, kernel = release(), root = process.getuid?.() === 0): boolean {
   if (env.OUTPOST_SANDBOX === "off") return true;
   const [major = 0, minor = 0] = kernel.split(".").map(Number);
-  return !root && (major < SCOPED_SIGNALS[0] || (major === SCOPED_SIGNALS[0] && minor < SCOPED_SIGNALS[1]));
+  return !root && (major < SCOPED_SIGNALS[0] || (major === SCOPED_SIGNALS[0] && minor < SCOPED_SIGNALS[1]) || !FILTERED.has(process.arch));
 }
 
 /** Starts this very program again below a keeper and gives its exit code; undefined where it has one, needs none, or none can be had. */

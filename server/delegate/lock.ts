@@ -20,6 +20,7 @@ export async function lockFolder(dir: string): Promise<Outcome<() => void>> {
       return stop("FolderNotLocked", `${dir} cannot be locked: ${(error as Error).message}`);
     return stop("FolderInUse", `another delegate works in ${dir}; set OUTPOST_WORK_DIR to a folder of this one's own`);
   }
+  server.on("error", () => {});
   return done(() => void server.close());
 }
 

@@ -10,13 +10,15 @@ import { type Link, startLink } from "../link/link.ts";
 import type { Open } from "../link/session.ts";
 import { findGroups } from "./cgroup.ts";
 import { readConfig } from "./config.ts";
+import { forbidCoreDumps } from "./core-dumps.ts";
 import { Resources } from "./headroom.ts";
 import { runInit } from "./init.ts";
 import { capabilities } from "./kinds/table.ts";
+import { lastResort } from "./last-resort.ts";
 import { lockFolder } from "./lock.ts";
 import { makeMetrics } from "./metrics.ts";
 import { openSandbox } from "./sandbox/sandbox.ts";
-import { readSources } from "./secrets/config.ts";
+import { credentialFiles, readSources } from "./secrets/config.ts";
 import { SecretScopes } from "./secrets/scopes.ts";
 import { Secrets } from "./secrets/secrets.ts";
 import { secretSources } from "./secrets/sources.ts";
@@ -43,6 +45,9 @@ export async function runDelegate(given: NodeJS.ProcessEnv, signal: AbortSignal)
   if (sources.kind !== "done") return refuse(`${config.value.path}: ${sources.message}`);
   const secrets = new Secrets(secretSources({ env, sources: sources.value.sources }));
   const scopes = new SecretScopes(sources.value.scopes);
+  // A kubeconfig may be a source's and the tasks' too.
+  const shared = new Set(settings.taskEnv.map((name) => env[name]));
+  const closed = credentialFiles(sources.value.sources).filter((path) => !shared.has(path));
   try {
     mkdirSync(settings.workDir, { recursive: true, mode: 0o700 });
   } catch (error) {
@@ -51,9 +56,12 @@ export async function runDelegate(given: NodeJS.ProcessEnv, signal: AbortSignal)
   const lock = await lockFolder(settings.workDir);
   if (lock.kind !== "done") return refuse(lock.message);
   const log = pino({ level: settings.logLevel, base: { program: "delegate" }, timestamp: pino.stdTimeFunctions.isoTime }, process.stderr);
+  if (!forbidCoreDumps()) log.warn({}, "core dumps of the delegate could not be forbidden: it needs the program prlimit (util-linux)");
+  const takeBack = lastResort(log);
   try {
-    return await work(env, settings, { secrets, scopes }, log, signal);
+    return await work(env, settings, { secrets, scopes, closed }, log, signal);
   } finally {
+    takeBack();
     lock.value();
   }
 }
@@ -66,12 +74,14 @@ function refuse(message: string): number {
 interface Credentials {
   secrets: Secrets;
   scopes: SecretScopes;
+  /** Files that hold the sources' own. */
+  closed: readonly string[];
 }
 
 async function work(
   env: NodeJS.ProcessEnv,
   settings: Settings,
-  { secrets, scopes }: Credentials,
+  { secrets, scopes, closed }: Credentials,
   log: Logger,
   signal: AbortSignal,
 ): Promise<number> {
@@ -91,7 +101,7 @@ async function work(
   const left = await workspaces.start();
   if (left) log.warn({ processes: left }, "ended what an earlier delegate in this folder had left running");
   const { bounds, workDir, sandbox: mode } = settings;
-  const sandbox = await openSandbox({ mode, env, workDir, processes: bounds.processes, caBundle: () => caBundle.path(), log });
+  const sandbox = await openSandbox({ mode, env, workDir, processes: bounds.processes, caBundle: () => caBundle.path(), closed, log });
   if (mode === "required" && sandbox.level === "none")
     return refuse(`there is no sandbox for tasks here, and OUTPOST_SANDBOX requires one: ${sandbox.findings[0]?.why}`);
   const groups = findGroups();
@@ -99,7 +109,12 @@ async function work(
     { groups: groups?.kind ?? "none" },
     groups ? "the kernel bounds each task's memory and processes" : "no control groups here: tasks are watched",
   );
-  const resources = new Resources({ dir: settings.workDir, ...settings.thresholds, log });
+  const resources = new Resources({
+    dir: settings.workDir,
+    ...settings.thresholds,
+    looked: (diskFull) => workspaces.tidy(diskFull),
+    log,
+  });
   await resources.ready;
   let link!: Link;
   const tasks = new Tasks({

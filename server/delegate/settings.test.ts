@@ -9,7 +9,7 @@ test.each<[string, NodeJS.ProcessEnv, Record<string, unknown>]>([
     {
       listen: "127.0.0.1:3460",
       graceMs: 590_000,
-      bounds: { memoryBytes: 2 ** 30, diskBytes: 2 ** 32, outputBytes: 2 ** 26, processes: 1_024 },
+      bounds: { memoryBytes: 2 ** 30, diskBytes: 2 ** 32, outputBytes: 2 ** 26, files: 1_000_000, processes: 1_024 },
       sandbox: "auto",
       tags: [],
     },
@@ -23,7 +23,7 @@ test.each<[string, NodeJS.ProcessEnv, Record<string, unknown>]>([
   [
     "bounds",
     { OUTPOST_TASK_MEMORY_MIB: "0", OUTPOST_TASK_DISK_MIB: "1" },
-    { bounds: { memoryBytes: 0, diskBytes: 2 ** 20, outputBytes: 2 ** 26, processes: 1_024 } },
+    { bounds: { memoryBytes: 0, diskBytes: 2 ** 20, outputBytes: 2 ** 26, files: 1_000_000, processes: 1_024 } },
   ],
   [
     "tags, labels and type",

@@ -10,6 +10,8 @@ export interface Bounds {
   memoryBytes: number;
   diskBytes: number;
   outputBytes: number;
+  /** Files and folders of its workspace. */
+  files: number;
   /** Processes and threads at the same time. */
   processes: number;
 }
@@ -78,6 +80,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Outcome<Settings> {
     ["OUTPOST_TASK_MEMORY_MIB", 1_024, 2 ** 24],
     ["OUTPOST_TASK_DISK_MIB", 4_096, 2 ** 24],
     ["OUTPOST_TASK_OUTPUT_MIB", 64, 2 ** 20],
+    ["OUTPOST_TASK_FILES", 1_000_000, 100_000_000],
     ["OUTPOST_TASK_PROCESSES", 1_024, 1_000_000],
     ["OUTPOST_INIT_SECONDS", 600, 86_400],
     ["DELEGATE_TASK_CAPACITY", 0, 1_000],
@@ -140,6 +143,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Outcome<Settings> {
       memoryBytes: numbers.get("OUTPOST_TASK_MEMORY_MIB")! * MIB,
       diskBytes: numbers.get("OUTPOST_TASK_DISK_MIB")! * MIB,
       outputBytes: numbers.get("OUTPOST_TASK_OUTPUT_MIB")! * MIB,
+      files: numbers.get("OUTPOST_TASK_FILES")!,
       processes: numbers.get("OUTPOST_TASK_PROCESSES")!,
     },
     taskEnv,

@@ -19,8 +19,11 @@ const PERL = ["/usr/bin/perl", "/bin/perl"];
  * session of its own, not by a cleared environment, not by a double fork. When the command ends, or the pipe to the delegate closes, it
  * kills all that is left and says how the command ended only when the kernel says that it has no children.
  *
- * It runs outside the sandbox, with an environment of its own, and other programs of its user cannot trace it or read its memory. Its
- * first input is the command: the length, then the texts of arguments and variables. A byte after that means: kill everything.
+ * It runs outside the sandbox, with an environment of its own, and other programs of its user cannot trace it or read its memory.
+ * It looks for processes through files that it opened at its start: a task that could take its files away (RLIMIT_NOFILE) would blind it
+ * otherwise. When it sees nothing though the kernel says that there are children, it kills the group, and never says that none are left.
+ *
+ * Its first input is the command: the length, then the texts of arguments and variables. A byte after that means: kill everything.
  */
 export const SUPERVISOR = `use strict; no warnings;
 my $prctl = shift;
@@ -35,6 +38,9 @@ while (length $frame < $head) { sysread($control, $frame, $head - length $frame,
 my ($count, @texts) = split /\\0/, $frame, -1;
 my @command = splice @texts, 0, $count;
 my $self = $$;
+my ($list, $folder);
+open $list, "<", "/proc/$self/task/$self/children" or undef $list;
+opendir $folder, "/proc" or undef $folder;
 my $main = fork;
 defined $main or die "no process could be started: $!\\n";
 if (!$main) {
@@ -52,28 +58,28 @@ open STDIN, "<", "/dev/null";
 open STDOUT, ">", "/dev/null";
 open STDERR, ">", "/dev/null";
 my ($status, $kill, $said, $since, $round) = (0, 0, 0, 0, 0);
-sub names {
-  opendir my $folder, $_[0] or return;
-  return grep /^\\d+$/, readdir $folder;
-}
-sub children {
-  my $pid = shift;
-  my @found;
-  for my $thread (names("/proc/$pid/task")) {
-    open my $list, "<", "/proc/$pid/task/$thread/children" or return below();
-    push @found, split / /, (<$list> // "");
+sub list {
+  my ($text, $part) = ("", "");
+  return undef unless $list and defined sysseek($list, 0, 0);
+  while (1) {
+    my $got = sysread $list, $part, 65536;
+    return undef unless defined $got;
+    return [split / /, $text] unless $got;
+    $text .= $part;
   }
-  return @found;
 }
 sub below {
   my %of;
-  for my $pid (names("/proc")) {
-    open my $stat, "<", "/proc/$pid/stat" or next;
-    (<$stat> // "") =~ /^(\\d+) .*\\) \\S (\\d+) /s and push @{$of{$2}}, $1;
+  return undef unless $folder;
+  rewinddir $folder;
+  my @pids = grep /^\\d+$/, readdir $folder or return undef;
+  for my $pid (@pids) {
+    if (open my $stat, "<", "/proc/$pid/stat") { (<$stat> // "") =~ /^(\\d+) .*\\) \\S (\\d+) /s and push @{$of{$2}}, $1 }
+    elsif ($! != 2 && $! != 3 && $! != 13) { return undef }
   }
   my @found = @{$of{$self} // []};
   for (my $i = 0; $i < @found; $i++) { push @found, @{$of{$found[$i]} // []} }
-  return @found;
+  return \\@found;
 }
 sub farewell {
   return if $said++;
@@ -86,9 +92,9 @@ while (1) {
   if ($pid == -1 && $! == 10) { farewell(0); exit 0 }
   if ($kill) {
     $since ||= time;
-    my @left = $round++ % 16 ? children($self) : below();
-    kill 9, @left;
-    farewell(scalar @left) if time - $since > 5;
+    my $left = ($round++ % 16 && list()) || below() || list();
+    if ($left) { kill 9, @$left } else { kill 9, -$main }
+    farewell($left && @$left || 1) if time - $since > 5;
   }
   my $bits = "";
   vec($bits, 3, 1) = 1 if $control;

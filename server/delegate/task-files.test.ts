@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { packInto, unpack } from "./archive.ts";
@@ -130,6 +131,68 @@ test("of a file that grows, what was there is sent, with its digest; a folder sw
   mkdirSync(join(dir, `swapped-${count}`));
   await unpack(join(dir, `swapped-${count}.tgz`), join(dir, `swapped-${count}`), never);
   expect(execFileSync("tar", ["-xzOf", join(dir, `swapped-${count}.tgz`)]).toString()).not.toContain("the identity");
+});
+
+const SIZES: [string, (work: string) => void, string | undefined][] = [
+  ["a sparse terabyte", (work) => truncateSync(join(work, "file"), 2 ** 40), "ArtifactTooLarge"],
+  [
+    "more than an artefact may have, which does not get smaller",
+    (work) => writeFileSync(join(work, "file"), randomBytes(65 * 2 ** 20)),
+    "ArtifactTooLarge",
+  ],
+  [
+    "a path longer than may be unpacked",
+    (work) => mkdirSync(join(work, ...Array.from({ length: 9 }, () => "x".repeat(200))), { recursive: true }),
+    "ArtifactTooLarge",
+  ],
+  [
+    "a folder in a folder, a hundred times",
+    (work) => mkdirSync(join(work, ...Array.from({ length: 100 }, () => "d")), { recursive: true }),
+    undefined,
+  ],
+  [
+    "names of all sorts",
+    (work) => {
+      for (const name of NAMES) writeFileSync(join(work, name), "mine");
+    },
+    undefined,
+  ],
+];
+const many = (count: number, make: (i: number) => void) => Array.from({ length: count }, (_, i) => make(i));
+const NAMES = ["-rf", "--to-command=sh", "a\nb", " ", "...", "\\", "%00", "*", "a;b", "\u202egnp", "x".repeat(255)];
+
+test.each(SIZES)("a folder with %s is refused before it costs anything, or packed as it is", async (_name, make, reason) => {
+  const task = workspace();
+  make(join(task, "work"));
+  const started = process.cpuUsage();
+  const packed = await takeKept({ folder: task, path: "work" }, task, never);
+  const { user, system } = process.cpuUsage(started);
+  // Seconds of this process: a terabyte takes an hour.
+  expect((user + system) / 1e6).toBeLessThan(30);
+  expect(packed).toMatchObject(reason ? { kind: "stop", reason } : { kind: "done" });
+  if (packed.kind !== "done") return;
+  const [tar, to] = [join(dir, `sizes-${count}.tgz`), join(dir, `sizes-${count}`)];
+  writeFileSync(tar, await bytesOf(packed.value.stream()));
+  await packed.value.close();
+  const listed = execFileSync("tar", ["-tzf", tar], { maxBuffer: 64 << 20 }).toString();
+  expect(listed).not.toMatch(/^\/|(^|\/)\.\.(\/|$)/m);
+  mkdirSync(to);
+  // A backslash is refused by name where it is unpacked.
+  expect((await unpack(tar, to, never)).kind).toMatch(/done|stop/);
+});
+
+test.each([
+  ["entries", { entries: 10, bytes: 1_000_000 }],
+  ["bytes", { entries: 100, bytes: 1_000 }],
+])("a folder of more %s than may be unpacked is refused", async (_name, bounds) => {
+  const task = workspace();
+  const [to, folder] = await Promise.all([open(join(dir, `many-${count}.tgz`), "w+"), Folder.own(join(task, "work"))]);
+  many(20, (i) => writeFileSync(join(task, `work/${i}`), "x".repeat(60)));
+  expect(await packInto(to, [{ name: "", content: folder }], { workspace: task, signal: never, bounds })).toMatchObject({
+    kind: "stop",
+    reason: "ArtifactTooLarge",
+  });
+  await Promise.all([to.close(), folder.close()]);
 });
 
 test("a workspace holds no archive after it was kept, and a link in its place is not written through", async () => {

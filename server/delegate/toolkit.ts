@@ -3,6 +3,7 @@ import type { Session } from "../link/session.ts";
 import { getArtifact, keepArtifact } from "./artifact-client.ts";
 import { makeFetch } from "./fetch.ts";
 import type { Context, Toolkit } from "./kinds/kind.ts";
+import type { Bounds } from "./settings.ts";
 import { takeSource } from "./source.ts";
 import { askApi } from "./task-api.ts";
 import type { Workspace } from "./workspace.ts";
@@ -11,6 +12,7 @@ export interface ToolkitOptions {
   session: Session;
   task: WorkerTask;
   workspace: Workspace;
+  bounds: Bounds;
   env: NodeJS.ProcessEnv;
   caBundle(): string | undefined;
   signal: AbortSignal;

@@ -48,14 +48,23 @@ export function findTree({ variable, root, keeper, group, uid }: Mark, proc = "/
   return [...found];
 }
 
-/** Signals all of them, and says how many there were. */
+/** The same; undefined where /proc cannot be read, as without a free descriptor: that is not the same as no process. */
+export function tryFindTree(mark: Mark, proc = "/proc"): number[] | undefined {
+  try {
+    return findTree(mark, proc);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Signals all of them, and says how many there were; 1 where they cannot be seen. */
 export function signalTree(mark: Mark, signal: NodeJS.Signals): number {
   if (mark.group !== undefined) send(-mark.group, signal);
   // A task of the same user may have stopped its supervisor.
   if (mark.root !== undefined && signal === "SIGKILL") send(mark.root, "SIGCONT");
-  const pids = findTree(mark);
-  for (const pid of pids) send(pid, signal);
-  return pids.length;
+  const pids = tryFindTree(mark);
+  for (const pid of pids ?? []) send(pid, signal);
+  return pids?.length ?? 1;
 }
 
 const TERM_MS = 2_500;
@@ -81,7 +90,7 @@ export async function endTree(mark: () => Mark, { termMs = TERM_MS, ended, kill 
   let left = termMs > 0 ? signalTree(mark(), "SIGTERM") : 1;
   while (left && !over && performance.now() - started < termMs) {
     await sleep(LOOK_MS);
-    left = findTree(mark()).length;
+    left = tryFindTree(mark())?.length ?? 1;
   }
   kill?.();
   // Again and again: a process may fork while it is being looked for.
@@ -133,18 +142,26 @@ const carries = (proc: string, pid: number, variable: string) => `\0${read(`${pr
 function list(path: string): string[] {
   try {
     return readdirSync(path);
-  } catch {
-    return [];
+  } catch (error) {
+    return gone(error, []);
   }
 }
 
 function read(path: string): string {
   try {
     return readFileSync(path, "latin1");
-  } catch {
+  } catch (error) {
     // It has ended meanwhile, or is another user's.
-    return "";
+    return gone(error, "");
   }
+}
+
+// Without descriptors or memory nothing can be seen, which says nothing of what is there.
+const BLIND = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
+
+function gone<T>(error: unknown, nothing: T): T {
+  if (BLIND.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  return nothing;
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { lives, temporaryFolder, until } from "./testing/temporary.ts";
-import { sizeOf, Workspaces } from "./workspace.ts";
+import { lives, nest, temporaryFolder, until } from "./testing/temporary.ts";
+import { type Workspace, Workspaces } from "./workspace.ts";
 
 const root = temporaryFolder();
 let count = 0;
@@ -47,14 +47,62 @@ test("a delegate that starts ends and clears what one before it left", async () 
   expect([readdirSync(join(dir, "tasks")), readdirSync(join(dir, "trash"))]).toEqual([[], []]);
 });
 
-test("the size is what lies on the disk, without following links, and the count stops when it is enough", async () => {
+test("a full disk is cleaned of what ended tasks left, before the next one begins", async () => {
   const dir = folder();
-  writeFileSync(join(dir, "big"), Buffer.alloc(1_000_000));
-  symlinkSync("/", join(dir, "everything"));
-  mkdirSync(join(dir, "sub"));
-  writeFileSync(join(dir, "sub", "more"), Buffer.alloc(500_000));
-  const size = await sizeOf(dir);
-  expect(size).toBeGreaterThanOrEqual(1_500_000);
-  expect(size).toBeLessThan(1_600_000);
-  expect(await sizeOf(join(dir, "not-there"))).toBe(0);
+  const spaces = new Workspaces(dir);
+  await spaces.start();
+  const [ended, running] = [1, 2].map((fence) => spaces.open({ task: "t-3", fence })) as [Workspace, Workspace];
+  writeFileSync(join(ended.work, "left"), "x");
+  spaces.close(ended);
+  spaces.tidy(false);
+  expect(existsSync(join(ended.work, "left"))).toBe(true);
+  spaces.tidy(true);
+  await spaces.cleared;
+  expect([existsSync(ended.dir), existsSync(running.work), readdirSync(join(dir, "trash"))]).toEqual([false, true, []]);
+});
+
+test("what a killed delegate left half removed goes without a task", async () => {
+  const dir = folder();
+  const spaces = new Workspaces(dir);
+  await spaces.start();
+  mkdirSync(join(dir, "trash/abc/d"), { recursive: true });
+  spaces.tidy(false);
+  await spaces.cleared;
+  expect(readdirSync(join(dir, "trash"))).toEqual([]);
+});
+
+test("a tree deeper than any path, with closed folders in it, is removed", async () => {
+  const dir = folder();
+  const spaces = new Workspaces(dir);
+  await spaces.start();
+  const left = spaces.open({ task: "t-4", fence: 1 });
+  nest(left.work, 40, 200);
+  chmodSync(join(left.work, "d".repeat(200)), 0o100);
+  spaces.close(left);
+  spaces.tidy(true);
+  await spaces.cleared;
+  expect([readdirSync(join(dir, "tasks")), readdirSync(join(dir, "trash"))]).toEqual([[], []]);
+});
+
+// Root walks through closed folders: only another user is locked out.
+test("folders that a task of the same user has closed are open again for the next one", async () => {
+  const dir = folder();
+  const source = new URL("./workspace.ts", import.meta.url).href;
+  const program = `
+    import { chmodSync, statSync, writeFileSync } from "node:fs";
+    const { Workspaces } = await import(${JSON.stringify(source)});
+    if (process.getuid() === 0) process.setuid(12345);
+    const work = ${JSON.stringify(join(dir, "outer/work"))};
+    const spaces = new Workspaces(work);
+    await spaces.start();
+    writeFileSync(work + "/identity.json", "x", { mode: 0o600 });
+    chmodSync(work + "/identity.json", 0o644);
+    for (const each of [work + "/tasks", work + "/trash", work, ${JSON.stringify(join(dir, "outer"))}]) chmodSync(each, 0);
+    spaces.open({ task: "t", fence: 1 });
+    process.stdout.write((statSync(work + "/identity.json").mode & 0o777).toString(8));`;
+  chmodSync(root, 0o755);
+  mkdirSync(join(dir, "outer/work"), { recursive: true });
+  if (process.getuid?.() === 0) for (const each of ["outer", "outer/work"]) chownSync(join(dir, each), 12_345, 12_345);
+  const ran = spawnSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { encoding: "utf8" });
+  expect([ran.stderr, ran.stdout]).toEqual(["", "600"]);
 });

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, renameSync } from "node:fs";
-import { lstat, opendir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, type Stats, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Lease } from "../link/leases.ts";
+import { emptyTrash } from "./removal.ts";
 import { endTree, findMarked } from "./tree.ts";
 
 /** The folders of one attempt. */
@@ -19,16 +19,20 @@ export interface Workspace {
 }
 
 const MARK = "OUTPOST_WORKSPACE";
+const AGAIN_MS = 60_000;
 
 /**
- * Workspaces below the delegate's folder, a new one for each attempt. They are cleaned at the start, of the delegate and of each task: what a
- * task left can be looked at until the next one comes, and whatever went wrong at an end never breaks a beginning.
+ * Workspaces below the delegate's folder, a new one for each attempt. They are cleaned at the start, of the delegate and of each task, and
+ * when the disk is full: what a task left can be looked at until then, and whatever went wrong at an end never breaks a beginning.
  */
 export class Workspaces {
   readonly #tasks: string;
   readonly #trash: string;
   readonly #open = new Set<string>();
   #removing: Promise<void> = Promise.resolve();
+  /** When something was left that could not be removed, and is tried again. */
+  #again = 0;
+  #emptying = false;
 
   constructor(workDir: string) {
     this.#tasks = join(workDir, "tasks");
@@ -49,6 +53,7 @@ export class Workspaces {
   }
 
   open(lease: Lease): Workspace {
+    this.#reopen();
     this.#clear();
     // An id is the service's; a folder's name is not left to it.
     const id = /^[A-Za-z0-9-]{1,64}$/.test(lease.task) ? lease.task : createHash("sha256").update(lease.task).digest("hex").slice(0, 32);
@@ -70,58 +75,77 @@ export class Workspaces {
     return this.#removing;
   }
 
-  // Moved aside at once, so that nobody waits for the removal of a hundred thousand files.
+  /** A task of the delegate's own user may have closed its folders (chmod is not Landlock's): the next task opens them again. */
+  #reopen(): void {
+    for (const dir of [dirname(this.#tasks), this.#tasks, this.#trash]) reopen(dir, 0o700);
+    const identity = join(dirname(this.#tasks), "identity.json");
+    const mode = existsSync(identity) ? statSync(identity).mode & 0o777 : 0o600;
+    if (mode !== 0o600) chmodSync(identity, 0o600);
+  }
+
+  /**
+   * For a timer: removes what could not be removed before, as often as once in a minute; on a full disk also what ended tasks left, which
+   * would else stay until the next one comes, and none comes to a delegate whose disk is full.
+   */
+  tidy(full: boolean): void {
+    if (full) this.#moveAside();
+    if (full || performance.now() >= this.#again) this.#empty();
+  }
+
   #clear(): void {
+    this.#moveAside();
+    this.#empty();
+  }
+
+  // At once, so that nobody waits for the removal of a hundred thousand files.
+  #moveAside(): void {
     for (const name of readdirSync(this.#tasks)) {
       if (!this.#open.has(name)) renameSync(join(this.#tasks, name), join(this.#trash, randomBytes(6).toString("hex")));
     }
-    const given = readdirSync(this.#trash);
-    if (given.length === 0) return;
-    this.#removing = this.#removing.then(async () => {
-      for (const name of given) await remove(join(this.#trash, name));
+  }
+
+  #empty(): void {
+    if (this.#emptying || readdirSync(this.#trash).length === 0) return;
+    this.#emptying = true;
+    this.#removing = this.#emptyAll().finally(() => {
+      this.#emptying = false;
     });
+  }
+
+  /** Also what came while it was at work, but nothing twice. */
+  async #emptyAll(): Promise<void> {
+    const tried = new Set<string>();
+    for (;;) {
+      const given = readdirSync(this.#trash).filter((name) => !tried.has(name));
+      if (given.length === 0) break;
+      for (const name of given) tried.add(name);
+      const left = await emptyTrash(this.#trash, given);
+      if (left) this.#again = performance.now() + AGAIN_MS;
+    }
+  }
+}
+
+/** Gives the owner's rights back, to a folder and to those above it that are the same user's. */
+function reopen(dir: string, bits: number): void {
+  const looked = tryStat(dir);
+  if (looked === undefined) {
+    if (dirname(dir) === dir) return;
+    reopen(dirname(dir), 0o100);
+  }
+  const stat = looked ?? tryStat(dir);
+  if (stat && stat.uid === process.getuid?.() && (stat.mode & bits) !== bits) chmodSync(dir, (stat.mode & 0o7777) | bits);
+}
+
+function tryStat(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
   }
 }
 
 /** What still runs in a workspace ends now. */
 export const endWorkspace = (workspace: Workspace) => endTree(() => ({ variable: workspace.mark, uid: workspace.uid }), { termMs: 0 });
-
-/** Bytes that a folder takes on its disk. Links are not followed. */
-export async function sizeOf(dir: string, enough = Number.POSITIVE_INFINITY): Promise<number> {
-  let bytes = 0;
-  const open = [dir];
-  for (let path = open.pop(); path !== undefined && bytes < enough; path = open.pop()) {
-    try {
-      for await (const entry of await opendir(path)) {
-        const inner = join(path, entry.name);
-        if (entry.isDirectory()) open.push(inner);
-        bytes += (await lstat(inner)).blocks * 512;
-      }
-    } catch {
-      // It went away while it was looked at, or is closed to us.
-    }
-  }
-  return bytes;
-}
-
-async function remove(path: string): Promise<void> {
-  const all = { recursive: true, force: true, maxRetries: 2 };
-  await rm(path, all).catch(async () => {
-    // Folders without the right to write, as Go's module cache has them, cannot be emptied.
-    await open(path);
-    // What is another user's stays, and is tried again with the next task.
-    await rm(path, all).catch(() => undefined);
-  });
-}
-
-async function open(path: string): Promise<void> {
-  try {
-    chmodSync(path, 0o700);
-    for await (const entry of await opendir(path)) if (entry.isDirectory()) await open(join(path, entry.name));
-  } catch {
-    // As above.
-  }
-}
 
 function kill(pid: number): void {
   try {

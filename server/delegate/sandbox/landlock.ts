@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /**
  * Landlock has no program of its own in most distributions, and Node no such call; Perl, which every Debian has, can make it. The rules
- * are `rx:path` and `rw:path` up to `--`; everything else of the file system is closed then to the command and all that it starts, and so
+ * are `rx:path`, `rw:path` and one `filter:` (`seccomp.ts`) up to `--`; everything else of the file system is closed then to the command and all that it starts, and so
  * are the memory, environment and signals (from Linux 6.12) of every process outside.
  */
 export const LANDLOCK = `use strict;
@@ -13,10 +13,12 @@ my $fs = $abi >= 5 ? 0xffff : $abi >= 3 ? 0x7fff : $abi >= 2 ? 0x3fff : 0x1fff;
 my $attr = $abi >= 6 ? pack("QQQ", $fs, 0, 3) : $abi >= 4 ? pack("QQ", $fs, 0) : pack("Q", $fs);
 my $set = syscall(444, $attr, length $attr, 0);
 $set >= 0 or die "Landlock: $!\\n";
+my @filter;
 while (@ARGV) {
   my $rule = shift;
   last if $rule eq "--";
   my ($how, $path) = split /:/, $rule, 2;
+  if ($how eq "filter") { @filter = split /:/, $path; next }
   sysopen(my $fh, $path, 0x200000) or next;
   my $mask = $how eq "rw" ? $fs : 1 | 4 | 8;
   $mask &= 1 | 2 | 4 | 0x4000 | 0x8000 unless -d $path;
@@ -24,6 +26,12 @@ while (@ARGV) {
   syscall(445, $set, 1, $beneath, 0) == 0 or die "Landlock: $path: $!\\n";
 }
 syscall(446, $set, 0) == 0 or die "Landlock: $!\\n";
+if (@filter) {
+  my $steps = pack "H*", $filter[1];
+  my $program = pack "Sx6P", length($steps) / 8, $steps;
+  # EINVAL and ENOSYS: a kernel without filters. The probe says then what is open.
+  syscall($filter[0], 1, 0, $program) == 0 or $! == 22 or $! == 38 or die "seccomp: $!\\n";
+}
 exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n";`;
 
 // What is not on a disk: devices and the kernel's own files guard themselves.

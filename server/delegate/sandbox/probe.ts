@@ -2,6 +2,7 @@ import { chownSync, mkdirSync, readlinkSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import type { Workspace } from "../workspace.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { tool } from "./ways.ts";
 
 /** One promise of the sandbox. */
 export interface Finding {
@@ -12,10 +13,16 @@ export interface Finding {
 
 // It takes a tenth of a second. On a machine whose processors are all taken it must not end in a weaker sandbox, or in none.
 const DEADLINE_MS = 60_000;
-// Without these three a sandbox is none.
+// Without these a sandbox is none.
 const CORE = ["identity", "tasks", "environment"];
+/** The files of the delegate's owner: without this one it is a sandbox that leaks. */
+const CREDENTIALS = "credentials";
 const WHY: Record<string, [kept: string, open: string]> = {
   identity: ["the identity cannot be read", "the identity can be read by tasks"],
+  [CREDENTIALS]: [
+    "the token, settings, secrets and home cannot be read",
+    "files of the token, settings, secrets or home can be read by tasks: make them readable for the delegate's user alone (chmod 600), or give it a way with mounts or Landlock",
+  ],
   tasks: ["another task's files cannot be read", "another task's files can be read"],
   environment: ["the delegate's environment and memory cannot be read", "the delegate's environment can be read"],
   signals: ["the delegate cannot be signalled", "tasks could end the delegate: this kernel has no bound for signals here"],
@@ -24,8 +31,11 @@ const WHY: Record<string, [kept: string, open: string]> = {
 
 /** The attack: what it says is open, is. */
 const ATTACK = `cat "$P_IDENTITY" >/dev/null 2>&1 && echo "open identity"
+for file in "$@"; do head -c 1 "$file" 2>/dev/null | grep -q . && echo "open credentials" && break; done
 cat "$P_OTHER" >/dev/null 2>&1 && echo "open tasks"
 [ "$(readlink /proc/self/ns/pid)" = "$P_PIDS" ] && kill -0 "$P_PID" 2>/dev/null && echo "open signals"
+# A bound of another process: with one of files or of processor time a task could blind or end the delegate.
+[ "$(readlink /proc/self/ns/pid)" = "$P_PIDS" ] && "$P_PRLIMIT" --pid "$P_PID" --nofile >/dev/null 2>&1 && echo "open signals"
 read -r own _ < /proc/self/stat
 if [ "$own" != $$ ] || [ "$(readlink /proc/self/ns/pid)" = "$P_PIDS" ]; then
   head -c 1 "/proc/$P_PID/environ" >/dev/null 2>&1 && echo "open environment"
@@ -35,8 +45,16 @@ grep -q '^NoNewPrivs:.*1' /proc/self/status || echo "broken privileges"
 { echo x > file; } 2>/dev/null && [ -s file ] || echo "broken workspace"
 echo end`;
 
+export interface Probed {
+  holds: boolean;
+  /** All but the credentials is kept. */
+  leaks: boolean;
+  findings: Finding[];
+  why: string;
+}
+
 /** Attacks a sandbox from within, as a task could. */
-export async function probe(sandbox: Sandbox, workDir: string, bound = 1): Promise<{ holds: boolean; findings: Finding[]; why: string }> {
+export async function probe(sandbox: Sandbox, workDir: string, samples: readonly string[], bound = 1): Promise<Probed> {
   const [mine, other] = ["probe-a", "probe-b"].map((name) => join(workDir, "tasks", name)) as [string, string];
   const identity = join(workDir, "identity.probe");
   const workspace: Workspace = {
@@ -61,10 +79,11 @@ export async function probe(sandbox: Sandbox, workDir: string, bound = 1): Promi
       P_PID: String(process.pid),
       P_PIDS: readlinkSync("/proc/self/ns/pid"),
       P_BOUND: String(bound),
+      P_PRLIMIT: tool("prlimit"),
     };
     const ran = await sandbox.run(
       workspace,
-      { file: "/bin/sh", args: ["-c", ATTACK], cwd: workspace.work, env },
+      { file: "/bin/sh", args: ["-c", ATTACK, "sh", ...samples], cwd: workspace.work, env },
       { memoryBytes: 0, write: (_, text) => void lines.push(text), signal: AbortSignal.timeout(DEADLINE_MS) },
     );
     if (ran.kind !== "done") lines.push(ran.message);
@@ -82,5 +101,7 @@ export async function probe(sandbox: Sandbox, workDir: string, bound = 1): Promi
     why: open.includes(name) ? not : kept,
   }));
   const worst = lines.filter((line) => line !== "end").join("; ");
-  return { holds: ended && !CORE.some((name) => open.includes(name)), findings, why: worst.slice(0, 500) || "it did not run" };
+  const sound = ended && !CORE.some((name) => open.includes(name));
+  const leaking = open.includes(CREDENTIALS);
+  return { holds: sound && !leaking, leaks: sound && leaking, findings, why: worst.slice(0, 500) || "it did not run" };
 }

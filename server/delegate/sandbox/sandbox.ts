@@ -1,11 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
-import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
+import { chmodSync, existsSync, mkdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
 import type { Outcome } from "../../base/outcome.ts";
 import type { Log } from "../../link/log.ts";
 import { type BoundedOptions, type Command, runBounded } from "../bounded.ts";
 import type { SandboxMode } from "../settings.ts";
 import { threadsOf } from "../tree.ts";
 import type { Workspace } from "../workspace.ts";
+import { type Closed, closedOf, shownOf, toolsOf, within } from "./closed.ts";
 import { handed } from "./handed.ts";
 import { rulesWithout } from "./landlock.ts";
 import { blockMetadata } from "./metadata.ts";
@@ -35,6 +36,8 @@ export interface SandboxOptions {
   processes: number;
   caBundle(): string | undefined;
   log: Log;
+  /** Files with credentials of the delegate that the environment does not name. */
+  closed?: readonly string[];
   /** Looks only: the machine's routing is left as it is. */
   look?: boolean;
   /** One way alone, by its name; for tests. */
@@ -46,25 +49,31 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { mode, log } = options;
   const refused: string[] = [];
   const root = process.getuid?.() === 0;
+  let leaky: Jail | undefined;
   if (mode !== "off" && process.platform === "linux") {
     for (const way of WAYS.filter((each) => each.root === root && (options.only ?? each.name) === each.name)) {
       const sandbox = new Jail(way, options);
-      const { holds, findings, why } = await probe(sandbox, options.workDir);
-      if (!holds) {
-        refused.push(`${way.name}: ${why}`);
-        continue;
-      }
-      sandbox.findings = [...findings, await blockMetadata(way.uids, options.env, options.look)];
-      for (const { name, on, why } of sandbox.findings)
-        if (!on) log.warn({ sandbox: way.name, protection: name }, `tasks are not kept from this: ${why}`);
-      log.info({ sandbox: way.name }, `tasks run in a sandbox: ${way.name}`);
-      return sandbox;
+      const { holds, leaks, findings, why } = await probe(sandbox, options.workDir, sandbox.samples);
+      sandbox.findings = findings;
+      if (holds) return taken(sandbox, way, options);
+      refused.push(`${way.name}: ${why}`);
+      if (leaks) leaky ??= sandbox;
     }
   }
+  // Less than a sandbox, and still better than none: `required` refuses it.
+  if (leaky && mode !== "required") return taken(leaky, leaky.way, options);
   const why =
     mode === "off" ? "OUTPOST_SANDBOX is off" : process.platform === "linux" ? refused.join("; ") : "there is none for this system";
   log.warn({ sandbox: "none" }, `tasks run as the delegate's user and can read what it can, its identity too: ${why}`);
   return new NoSandbox(why);
+}
+
+async function taken(sandbox: Jail, way: Way, { env, look, log }: SandboxOptions): Promise<Sandbox> {
+  sandbox.findings = [...sandbox.findings, await blockMetadata(way.uids, env, look)];
+  for (const { name, on, why } of sandbox.findings)
+    if (!on) log.warn({ sandbox: way.name, protection: name }, `tasks are not kept from this: ${why}`);
+  log.info({ sandbox: way.name }, `tasks run in a sandbox: ${way.name}`);
+  return sandbox;
 }
 
 /** Tasks as they were started, bounded and nothing more. */
@@ -72,7 +81,11 @@ export class NoSandbox implements Sandbox {
   readonly level = "none";
   readonly findings: Finding[];
   constructor(why = "there is no sandbox") {
-    this.findings = ["identity", "tasks", "environment", "signals", "processes", "metadata"].map((name) => ({ name, on: false, why }));
+    this.findings = ["identity", "credentials", "tasks", "environment", "signals", "processes", "metadata"].map((name) => ({
+      name,
+      on: false,
+      why,
+    }));
   }
   async enter(): Promise<void> {}
   leave(): void {}
@@ -84,7 +97,10 @@ export class NoSandbox implements Sandbox {
 class Jail implements Sandbox {
   readonly level: string;
   findings: Finding[] = [];
-  readonly #way: Way;
+  /** Files that no task may read. */
+  readonly samples: readonly string[];
+  readonly #closed: Closed;
+  readonly way: Way;
   readonly #options: SandboxOptions;
   readonly #uids = new Uids();
   readonly #active = new Map<string, number>();
@@ -92,7 +108,7 @@ class Jail implements Sandbox {
   #handing: Promise<void> = Promise.resolve();
 
   constructor(way: Way, options: SandboxOptions) {
-    this.#way = way;
+    this.way = way;
     this.level = way.name;
     this.#options = options;
     const { workDir, env } = options;
@@ -100,17 +116,17 @@ class Jail implements Sandbox {
     for (const path of [stage, join(workDir, "tasks")]) mkdirSync(path, { recursive: true, mode: 0o700 });
     // A user of its own must be able to walk to its folder; it cannot list what lies beside.
     if (way.uids) for (const dir of [workDir, join(workDir, "tasks")]) chmodSync(dir, 0o711);
-    const home = way.uids ? undefined : homeOf(env);
-    const cover = coverOf(workDir, way, home);
-    const hidden = hiddenOf(env, cover, home);
-    const closed = [workDir, ...hidden].map((path) => realpathSync(path));
+    this.#closed = closedOf(env, workDir, way, options.closed);
+    const { cover, hidden } = this.#closed;
+    this.samples = this.#closed.samples;
+    const closed = [workDir, ...hidden].filter((path) => existsSync(path)).map((path) => realpathSync(path));
     const readable = way.name.includes("landlock") ? rulesWithout(closed) : [];
     const ownTmp = ["/tmp", "/var/tmp"].every((tmp) => !`${workDir}/`.startsWith(`${tmp}/`));
     this.#fixed = { workDir, cover, stage, hidden, readable, ownTmp };
   }
 
   async enter(workspace: Workspace): Promise<void> {
-    if (!this.#way.uids) return;
+    if (!this.way.uids) return;
     workspace.uid = this.#uids.take();
   }
 
@@ -129,7 +145,7 @@ class Jail implements Sandbox {
         await this.#handing;
       }
       const { env, prefix } = handed(command.env);
-      const [file, ...args] = this.#way.argv(this.#place(workspace, command), [...prefix, command.file, ...command.args]) as [
+      const [file, ...args] = this.way.argv(this.#place(workspace, command), [...prefix, command.file, ...command.args]) as [
         string,
         ...string[],
       ];
@@ -144,13 +160,10 @@ class Jail implements Sandbox {
   }
 
   #place(workspace: Workspace, { cwd, users }: Command): Place {
-    const { cover, readable } = this.#fixed;
-    const below = (path: string) => path.startsWith(`${cover}${sep}`) && existsSync(path);
+    const { readable, workDir } = this.#fixed;
     const bundle = this.#options.caBundle();
-    const tools = (this.#options.env.PATH ?? "").split(delimiter);
-    const shown = [...new Set([...(bundle ? [bundle] : []), ...tools])]
-      .filter(below)
-      .filter((path) => !path.startsWith(`${workspace.dir}${sep}`));
+    const wanted = [...(bundle ? [bundle] : []), ...toolsOf(this.#options.env)];
+    const shown = shownOf(wanted, this.#closed, workDir, this.way.mounts).filter((path) => !within(path, workspace.dir));
     const processes = this.#options.processes;
     return {
       ...this.#fixed,
@@ -160,41 +173,9 @@ class Jail implements Sandbox {
       cwd,
       uid: workspace.uid ?? process.getuid!(),
       gid: workspace.uid ?? process.getgid!(),
-      users: users && workspace.uid !== undefined && this.#way.mounts ? rangeOf(workspace.uid) : undefined,
+      users: users && workspace.uid !== undefined && this.way.mounts ? rangeOf(workspace.uid) : undefined,
       // The kernel counts for a user: where the attempts and the delegate are one, what runs already comes on top.
-      processes: processes && (this.#way.uids || this.#way.mounts ? processes : processes + threadsOf(process.getuid!())),
+      processes: processes && (this.way.uids || this.way.mounts ? processes : processes + threadsOf(process.getuid!())),
     };
   }
 }
-
-/** What hides the work folder: the first folder on the way that a user of its own could not enter, or the home of the one that all share. */
-function coverOf(workDir: string, way: Way, home: string | undefined): string {
-  if (home && `${workDir}/`.startsWith(`${home}/`)) return home;
-  const closed = way.uids && way.mounts ? ancestors(workDir).find((dir) => (statSync(dir).mode & 1) === 0) : undefined;
-  return closed ?? workDir;
-}
-
-/** The home of the delegate's user, with keys and settings that are not for tasks; not one that holds the programs tasks need. */
-function homeOf(env: NodeJS.ProcessEnv): string | undefined {
-  const home = env.HOME && isAbsolute(env.HOME) && existsSync(env.HOME) ? realpathSync(env.HOME) : "/";
-  return ancestors(home).length >= 2 ? home : undefined;
-}
-
-const ancestors = (path: string): string[] => (dirname(path) === path ? [] : [...ancestors(dirname(path)), path]);
-
-/** The token and the delegate's own secrets, where they are files. */
-function hiddenOf(env: NodeJS.ProcessEnv, cover: string, home: string | undefined): string[] {
-  const token = env.OUTPOST_TOKEN_FILE;
-  const tools = (env.PATH ?? "").split(delimiter);
-  const paths = [
-    ...(home && !tools.some((dir) => `${dir}/`.startsWith(`${home}/`)) ? [home] : []),
-    // A mounted Secret is replaced by another folder with the same link to it: the folder around it is closed.
-    ...(token ? [linked(token) ? dirname(token) : token] : []),
-    env.OUTPOST_SECRETS_DIR || "/etc/outpost/secrets",
-    ...(env.OUTPOST_CONFIG_FILE ? [env.OUTPOST_CONFIG_FILE] : ["/etc/outpost/delegate.yaml"]),
-  ];
-  return paths.filter((path) => existsSync(path) && !`${path}/`.startsWith(`${cover}/`));
-}
-
-const linked = (path: string) =>
-  existsSync(path) && realpathSync(path) !== join(realpathSync(dirname(path)), path.slice(path.lastIndexOf("/") + 1));

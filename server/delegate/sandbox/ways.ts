@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { ENTER } from "./enter.ts";
 import { LANDLOCK } from "./landlock.ts";
+import { filterFor } from "./seccomp.ts";
 import { USERS } from "./users.ts";
 
 /** The system's own program of that name; never one that a PATH leads to, because some of these run as root. */
@@ -81,10 +82,12 @@ const entered = (place: Place, pid: boolean, as: readonly string[], command: rea
   ...as,
   ...command,
 ];
-const landlocked = (place: Place, command: readonly string[]) => [
+const FILTER = filterFor();
+const landlocked = (place: Place, command: readonly string[], filter: readonly string[] = []) => [
   tool("perl"),
   "-e",
   LANDLOCK,
+  ...filter,
   ...place.readable,
   `rw:${place.dir}`,
   "--",
@@ -99,7 +102,7 @@ export const WAYS: readonly Way[] = [
     name: "uid+pid+mount",
     ...{ root: true, uids: true, mounts: true },
     argv: (place, command) => [
-      ...own(["--mount", "--pid"]),
+      ...own(["--mount", "--pid", "--ipc"]),
       ...entered(place, true, place.users === undefined ? asUser(place) : asUsers(place), command),
     ],
   },
@@ -113,7 +116,7 @@ export const WAYS: readonly Way[] = [
     name: "user+pid+mount",
     ...{ root: false, uids: false, mounts: true },
     argv: (place, command) => [
-      ...own(["--user", "--map-root-user", "--mount", "--pid"]),
+      ...own(["--user", "--map-root-user", "--mount", "--pid", "--ipc"]),
       ...entered(place, true, remapped(place), command),
     ],
   },
@@ -123,13 +126,13 @@ export const WAYS: readonly Way[] = [
     // Where /proc is masked, a new one cannot be mounted. The namespace of processes is made all the same: the task sees the numbers of
     // the machine in /proc, can signal none of them, and all its processes end with the first one.
     argv: (place, command) => [
-      ...own(["--user", "--map-root-user", "--mount", "--pid"]),
+      ...own(["--user", "--map-root-user", "--mount", "--pid", "--ipc"]),
       ...entered(place, false, remapped(place), command),
     ],
   },
   {
     name: "landlock",
     ...{ root: false, uids: false, mounts: false },
-    argv: (place, command) => [...plain(place), ...landlocked(place, command)],
+    argv: (place, command) => [...plain(place), ...landlocked(place, command, FILTER ? [`filter:${FILTER}`] : [])],
   },
 ];

@@ -177,3 +177,14 @@ function url(value: unknown, path: string): string {
     throw new Wrong(`${path}: must be http(s)://host[:port][/path], without a user`);
   return given;
 }
+
+/** Files that hold credentials of the sources. */
+export function credentialFiles(sources: ReadonlyMap<string, SourceConfig>): string[] {
+  return [...sources.values()].flatMap((source) => {
+    if (source.type === "kubernetes") return [source.kubeconfig];
+    if (source.type !== "vault") return [];
+    const { auth } = source;
+    const credential = "token" in auth ? auth.token : "appRole" in auth ? auth.appRole.secretId : undefined;
+    return credential && "file" in credential ? [credential.file] : [];
+  });
+}

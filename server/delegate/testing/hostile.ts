@@ -18,7 +18,7 @@ await workspaces.start();
 writeFileSync(join(workDir, "identity.json"), "the identity", { mode: 0o600 });
 const warned: string[] = [];
 const sandbox = await openSandbox({
-  mode: "auto",
+  mode: process.env.HOSTILE_MODE === "required" ? "required" : "auto",
   env: process.env,
   workDir,
   processes: Number(process.env.HOSTILE_PROCESSES ?? 64),
@@ -59,6 +59,13 @@ const env = {
   LD_PRELOAD: "",
   ENV: join(mine.work, "evil"),
 };
+// A task can have several commands: what the first one leaves must not help the second.
+if (process.env.HOSTILE_FIRST)
+  await sandbox.run(
+    mine,
+    { file: "/bin/sh", args: ["-c", process.env.HOSTILE_FIRST], cwd: mine.work, env },
+    { memoryBytes: 0, write, signal: cancel.signal },
+  );
 const ran = await sandbox.run(
   mine,
   { file: "/bin/sh", args: [join(mine.dir, "script")], cwd: mine.work, env, users: process.env.HOSTILE_USERS === "true" },

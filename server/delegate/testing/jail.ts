@@ -45,7 +45,7 @@ export async function hostile(dir: string, way: string, script: string, more: Re
   const { file: perl, args: flags } = findSupervisor()!;
   const keeper = more.HOSTILE_KEPT ? [perl, flags[0]!, KEEPER, flags[2]!] : [];
   const only = way.startsWith("auto") ? "auto" : way;
-  const node = [...keeper, process.execPath, "--import", "tsx", program, join(base, "work"), only, script];
+  const node = [...keeper, process.execPath, "--import", "tsx", program, more.HOSTILE_WORK_DIR ?? join(base, "work"), only, script];
   const drop = ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups", "--"];
   const [file, ...args] = ROOT && !asRoot ? [...drop, ...node] : node;
   const ran = await run(file!, {

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,3 +38,10 @@ const readStatus = (pid: number) => {
     return "State:\tZ";
   }
 };
+
+/** Folders one in the other, deeper than a path may be long; the innermost has a file of 1 MiB. */
+export function nest(dir: string, depth: number, length: number): void {
+  const script = '$n = "d" x $ARGV[1]; for (1..$ARGV[0]) { mkdir $n or die $!; chdir $n or die $! } open F, ">big"; print F "x" x 2**20';
+  const ran = spawnSync("perl", ["-e", script, String(depth), String(length)], { cwd: dir, encoding: "utf8" });
+  if (ran.status !== 0) throw new Error(ran.stderr);
+}
