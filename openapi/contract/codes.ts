@@ -12,6 +12,8 @@ export const codes = {
   already_exists: {"status":409,"title":"The object exists already"},
   conflict: {"status":409,"title":"The object is in a state that does not allow this"},
   in_use: {"status":409,"title":"Other objects refer to this one"},
+  not_adopted: {"status":409,"title":"The object was discovered and not taken over"},
+  owned_by: {"status":409,"title":"Another object makes this one"},
   being_deleted: {"status":409,"title":"The object is being deleted"},
   agent_not_enrolled: {"status":409,"title":"The agent has not enrolled yet"},
   agent_disconnected: {"status":409,"title":"The agent is not connected"},

@@ -541,6 +541,43 @@ export interface paths {
         patch: operations["patchAppProject"];
         trace?: never;
     };
+    "/v1/argoprojectmappings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List argoprojectmappings */
+        get: operations["listArgoProjectMappings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/argoprojectmappings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one argoprojectmapping */
+        get: operations["getArgoProjectMapping"];
+        /** Create or replace one argoprojectmapping */
+        put: operations["putArgoProjectMapping"];
+        post?: never;
+        /** Delete one argoprojectmapping */
+        delete: operations["deleteArgoProjectMapping"];
+        options?: never;
+        head?: never;
+        /** Change fields of one argoprojectmapping */
+        patch: operations["patchArgoProjectMapping"];
+        trace?: never;
+    };
     "/v1/clusters": {
         parameters: {
             query?: never;
@@ -1616,6 +1653,44 @@ export interface components {
             reason?: string;
             message?: string;
         };
+        /**
+         * @description `managed`: this service made the object or took it over. `generated`: an application set or another application of the cluster makes it; change it there. `discovered`: it was in the cluster; `adopt` takes it over.
+         * @enum {string}
+         */
+        Origin: "managed" | "generated" | "discovered";
+        /** @description What makes a generated object. */
+        Owner: {
+            /** @enum {string} */
+            kind: "applicationset" | "application";
+            /** @description Name in the cluster. */
+            name: string;
+            namespace?: string;
+            /** @description `collection/[org/[project/]]id` of the owner, if it is an object of this service. */
+            address?: string;
+        };
+        /** @description The object in the cluster that a discovered or generated object shows, or that was taken over. */
+        Live: {
+            namespace: string;
+            name: string;
+            /** @description UID that Kubernetes gave it. */
+            uid: string;
+            /** @description Clusters and repositories: the name that Argo CD shows, if it is not the Secret's. */
+            displayName?: string;
+            /** @description AppProject that the object belongs to. */
+            argoProject?: string;
+            destination?: components["schemas"]["LiveDestination"];
+            labels?: {
+                [key: string]: string;
+            };
+            annotations?: {
+                [key: string]: string;
+            };
+        };
+        /** @description Applications: the cluster that they deploy to, as the live object names it. */
+        LiveDestination: {
+            server?: string;
+            name?: string;
+        };
         AgentSpec: {
             /** @description Name for people. */
             name?: string;
@@ -1627,6 +1702,12 @@ export interface components {
              * @enum {string}
              */
             mode?: "cluster" | "namespaced";
+            /**
+             * @description What keeps applications equal to Git. `outpost`: the agent's own controller and repo server. `argocd`: an Argo CD that runs in the agent's namespace; the agent only shows what it does and asks it to act. A change shows in the next install manifest and Helm values.
+             * @default outpost
+             * @enum {string}
+             */
+            engine?: "outpost" | "argocd";
             /**
              * @description Namespace in which the agent runs and keeps its configuration. A change shows in the next install manifest: install the agent there, then remove the old installation and leave its applications (`--cascade=orphan`).
              * @default outpost-agent
@@ -1647,6 +1728,8 @@ export interface components {
                 /** @description X25519 public key, base64url. */
                 publicKey: string;
             };
+            /** @description Objects of its namespaces that the service shows and did not make: discovered and generated ones. At most 20,000; beyond that the condition `DiscoveredLimit` is True. */
+            discovered?: number;
             conditions?: components["schemas"]["Condition"][];
         };
         WorkerToken: {
@@ -1759,6 +1842,8 @@ export interface components {
             role: components["schemas"]["Role"];
             /** @description Shown once in the answer that creates it. */
             key?: string;
+            /** @description The key that this key descends from; none if it is the first of its lineage. `operator` is the account's first key. Approvals by keys of one lineage count as one. */
+            lineage?: string;
             createdAt: components["schemas"]["Timestamp"];
             expiresAt?: components["schemas"]["Timestamp"];
         };
@@ -2275,6 +2360,11 @@ export interface components {
             org?: components["schemas"]["Label"];
             project?: components["schemas"]["Label"];
             uid: string;
+            origin?: components["schemas"]["Origin"];
+            owner?: components["schemas"]["Owner"];
+            live?: components["schemas"]["Live"];
+            /** @description Discovered objects: fields of the live object that `spec` cannot express. `spec` leaves them out, even if it requires them. */
+            inexpressible?: string[];
             /** @description Grows with every change of spec. */
             generation: number;
             /** @description Grows with every change; also the `ETag`. */
@@ -2303,7 +2393,7 @@ export interface components {
             generators: {
                 [key: string]: unknown;
             }[];
-            /** @description `metadata` and `spec` of each Application, as in `argoproj.io/v1alpha1`, with parameters in its texts. */
+            /** @description `metadata` and `spec` of each Application, as in `argoproj.io/v1alpha1`, with parameters in its texts. In a scope below the agent's, each name gets the ending that the service gives to objects of that scope: `web` becomes `web-3f9a0c51d2e7`. */
             template: {
                 [key: string]: unknown;
             };
@@ -2414,6 +2504,11 @@ export interface components {
             org?: components["schemas"]["Label"];
             project?: components["schemas"]["Label"];
             uid: string;
+            origin?: components["schemas"]["Origin"];
+            owner?: components["schemas"]["Owner"];
+            live?: components["schemas"]["Live"];
+            /** @description Discovered objects: fields of the live object that `spec` cannot express. `spec` leaves them out, even if it requires them. */
+            inexpressible?: string[];
             /** @description Grows with every change of spec. */
             generation: number;
             /** @description Grows with every change; also the `ETag`. */
@@ -2586,6 +2681,11 @@ export interface components {
             org?: components["schemas"]["Label"];
             project?: components["schemas"]["Label"];
             uid: string;
+            origin?: components["schemas"]["Origin"];
+            owner?: components["schemas"]["Owner"];
+            live?: components["schemas"]["Live"];
+            /** @description Discovered objects: fields of the live object that `spec` cannot express. `spec` leaves them out, even if it requires them. */
+            inexpressible?: string[];
             /** @description Grows with every change of spec. */
             generation: number;
             /** @description Grows with every change; also the `ETag`. */
@@ -2598,6 +2698,46 @@ export interface components {
         };
         AppProjectList: {
             items: components["schemas"]["AppProject"][];
+            nextCursor?: string;
+        };
+        /** @description Shows the discovered objects of an Argo CD project in an organization or a project instead of the agent's scope. The mapping with the most exact `argoProject` counts. */
+        ArgoProjectMappingSpec: {
+            /** @description Agent of the same scope as the mapping. */
+            agent: components["schemas"]["Reference"];
+            /** @description Name of the AppProject in the cluster, or a glob: `*` stands for any text and `?` for one character. */
+            argoProject: string;
+            /** @description Organization to show them in. Leave it out if the agent belongs to an organization. */
+            targetOrg?: components["schemas"]["Label"];
+            /** @description Project of that organization to show them in; none means the organization itself. */
+            targetProject?: components["schemas"]["Label"];
+        };
+        ArgoProjectMappingStatus: Record<string, never>;
+        ArgoProjectMappingPut: {
+            spec: components["schemas"]["ArgoProjectMappingSpec"];
+        };
+        /** @description JSON merge patch (RFC 7396) of the object; null removes a field. */
+        ArgoProjectMappingPatch: {
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        ArgoProjectMapping: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            /** @description Grows with every change of spec. */
+            generation: number;
+            /** @description Grows with every change; also the `ETag`. */
+            version: string;
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+            spec: components["schemas"]["ArgoProjectMappingSpec"];
+            status: components["schemas"]["ArgoProjectMappingStatus"];
+        };
+        ArgoProjectMappingList: {
+            items: components["schemas"]["ArgoProjectMapping"][];
             nextCursor?: string;
         };
         ClusterSpec: {
@@ -2687,6 +2827,11 @@ export interface components {
             org?: components["schemas"]["Label"];
             project?: components["schemas"]["Label"];
             uid: string;
+            origin?: components["schemas"]["Origin"];
+            owner?: components["schemas"]["Owner"];
+            live?: components["schemas"]["Live"];
+            /** @description Discovered objects: fields of the live object that `spec` cannot express. `spec` leaves them out, even if it requires them. */
+            inexpressible?: string[];
             /** @description Grows with every change of spec. */
             generation: number;
             /** @description Grows with every change; also the `ETag`. */
@@ -2728,12 +2873,12 @@ export interface components {
              */
             role: "editor" | "admin";
             /**
-             * @description Different keys that must have approved.
+             * @description Different people that must have approved. Keys of one lineage count as one person.
              * @default 1
              */
             minimum?: number;
             /**
-             * @description The key that started the run does not count.
+             * @description The key that started the run does not count, nor does any key of the same lineage.
              * @default false
              */
             excludeRequester?: boolean;
@@ -3457,12 +3602,12 @@ export interface components {
              */
             role?: "editor" | "admin";
             /**
-             * @description Different people that must approve.
+             * @description Different people that must approve. Keys of one lineage count as one person.
              * @default 1
              */
             minimum?: number;
             /**
-             * @description Who started the run does not decide.
+             * @description The person who started the run does not decide, with no key of the same lineage: a key has the lineage of the key that made it, unless the account's first key made it.
              * @default false
              */
             excludeRequester?: boolean;
@@ -3518,6 +3663,8 @@ export interface components {
             };
             decisions?: {
                 by: string;
+                /** @description The key that this key descends from. Keys of one lineage count as one person. */
+                lineage?: string;
                 /** @enum {string} */
                 decision: "approved" | "rejected";
                 /**
@@ -3686,6 +3833,11 @@ export interface components {
             org?: components["schemas"]["Label"];
             project?: components["schemas"]["Label"];
             uid: string;
+            origin?: components["schemas"]["Origin"];
+            owner?: components["schemas"]["Owner"];
+            live?: components["schemas"]["Live"];
+            /** @description Discovered objects: fields of the live object that `spec` cannot express. `spec` leaves them out, even if it requires them. */
+            inexpressible?: string[];
             /** @description Grows with every change of spec. */
             generation: number;
             /** @description Grows with every change; also the `ETag`. */
@@ -4143,6 +4295,8 @@ export interface components {
             leaseSeconds: number;
             /** @description Tasks this worker may run at the same time. */
             capacity?: number;
+            /** @description What the service takes beyond the first version: `discovered` means the fields `discovered`, `listed` and `conditions` of an exchange. */
+            features?: string[];
         };
         /** @description `body` is the canonical JSON text of a WorkerObject or WorkerTask, `signature` the service's Ed25519 signature over `outpost/signed/v1\n` + body. */
         Signed: {
@@ -4159,6 +4313,14 @@ export interface components {
             key: string;
             /** @description Name of the object in the agent's namespace. */
             name?: string;
+            /** @description Only of an object that was taken over: the namespace it is in. */
+            namespace?: string;
+            /** @description Only of an object that was taken over: `uid` that Kubernetes gave the live object. The agent marks this object, and never makes a second one while it exists. It refuses with `NotTheSame` an unmarked object of that name with another uid. */
+            adopt?: {
+                uid: string;
+                /** @description `ORG/PROJECT` if the object's scope is below the agent's, with `-` for no project. Absent: the agent's own scope. It counts instead of what the name says. */
+                tenant?: string;
+            };
             uid: string;
             generation: number;
             /** @enum {string} */
@@ -4210,7 +4372,7 @@ export interface components {
         WorkerTask: {
             worker: string;
             task: string;
-            /** @description A TaskKind, or for agents: repository.refs, repository.charts, repository.test, repository.changed, cluster.test, application.manifests, application.diff, application.tree, application.resource, application.action, application.revision, application.events, application.logs, applicationset.generate. */
+            /** @description A TaskKind, or for agents: repository.refs, repository.charts, repository.test, repository.changed, cluster.test, application.manifests, application.diff, application.tree, application.resource, application.action, application.revision, application.events, application.logs, application.operate, applicationset.generate. */
             kind: string;
             params: {
                 [key: string]: unknown;
@@ -4250,6 +4412,68 @@ export interface components {
             /** @description Grows with each report of this object in one session. */
             revision?: number;
         };
+        /** @description One object of the agent's namespaces that it did not get from the service, or that carries the mark `mark`. Names and addresses only: never the data of a Secret. */
+        DiscoveredReport: {
+            /** @enum {string} */
+            collection: "repositories" | "clusters" | "appprojects" | "applicationsets" | "applications";
+            namespace: string;
+            /** @description `metadata.name`; of clusters and repositories that of the Secret. */
+            name: string;
+            /** @description UID that Kubernetes gave the object. */
+            uid: string;
+            /** @description `uid` of the service's object that the mark on the live object names. The report is passed over while the service has that object. */
+            mark?: string;
+            /** @description The object no longer exists. No other fields are needed. */
+            deleted?: boolean;
+            /** @description The full round that the report is part of. Every report between the first one of a round and its `listed` has it. */
+            round?: number;
+            displayName?: string;
+            argoProject?: string;
+            /** @description `ORG/PROJECT` of the tenant mark, with `-` for no project, if the agent trusts it. */
+            tenant?: string;
+            /** @description What makes the object. With an owner its origin is `generated`. */
+            owner?: {
+                /** @enum {string} */
+                kind: "applicationset" | "application";
+                name: string;
+                namespace?: string;
+            };
+            destination?: components["schemas"]["LiveDestination"];
+            labels?: {
+                [key: string]: string;
+            };
+            /** @description Without the last applied configuration. */
+            annotations?: {
+                [key: string]: string;
+            };
+            /** @description The noun's spec without `agent`, as far as it can express the live object; addresses instead of references. */
+            spec?: {
+                [key: string]: unknown;
+            };
+            /** @description Fields of the live object that the noun's spec cannot express, as `spec.source.helm.version`. */
+            inexpressible?: string[];
+            /** @description Fields of the noun's status that the agent knows. */
+            status?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description Ends a full round of one collection: the objects of this agent that were not reported in the round no longer exist. Sent after the last report of the round was answered or together with it. */
+        DiscoveredListed: {
+            /** @enum {string} */
+            collection: "repositories" | "clusters" | "appprojects" | "applicationsets" | "applications";
+            /** @description The round covers this namespace alone; none means every namespace of the agent. */
+            namespace?: string;
+            round: number;
+            /** @description Reports of the round. If the service has taken in fewer, nothing is removed. */
+            count: number;
+        };
+        WorkerCondition: {
+            type: string;
+            /** @enum {string} */
+            status: "True" | "False" | "Unknown";
+            reason: string;
+            message: string;
+        };
         ExchangeRequest: {
             /** @description Seconds to wait when there is nothing to say. */
             wait: number;
@@ -4258,6 +4482,11 @@ export interface components {
             /** @description Sent on the first exchange of a session: all objects the worker holds. What is missing here is sent again; nothing is ever deleted because of it. */
             known?: components["schemas"]["Known"][];
             reports?: components["schemas"]["ObjectReport"][];
+            discovered?: components["schemas"]["DiscoveredReport"][];
+            /** @description Taken in after `discovered`. */
+            listed?: components["schemas"]["DiscoveredListed"][];
+            /** @description Conditions of the agent itself. A list replaces the conditions that the agent reported before; no list keeps them. */
+            conditions?: components["schemas"]["WorkerCondition"][];
             draining?: boolean;
             headroom?: components["schemas"]["Headroom"];
         };
@@ -4334,10 +4563,12 @@ export interface components {
         limit: number;
         /** @description `nextCursor` of the previous page. */
         cursor: string;
-        /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+        /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
         filter: string;
         /** @description Also list the objects of the scopes below this one. */
         inherited: boolean;
+        /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+        adopt: boolean;
         /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
         ifMatch: string;
         /** @description `*` refuses to replace an existing object. */
@@ -4364,7 +4595,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -4873,7 +5104,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -4944,6 +5175,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5040,6 +5273,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5490,7 +5725,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -5561,6 +5796,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5655,6 +5892,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5722,7 +5961,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -5793,6 +6032,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5887,6 +6128,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -5916,6 +6159,195 @@ export interface operations {
             "4XX": components["responses"]["Problem"];
         };
     };
+    listArgoProjectMappings: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                limit?: components["parameters"]["limit"];
+                /** @description `nextCursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, ordered by scope and id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArgoProjectMappingList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    getArgoProjectMapping: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArgoProjectMapping"];
+                };
+            };
+            /** @description Not changed. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    putArgoProjectMapping: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description `*` refuses to replace an existing object. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ArgoProjectMappingPut"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArgoProjectMapping"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArgoProjectMapping"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    deleteArgoProjectMapping: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description An object of the same id follows. One that others refer to is then released and not deleted: it stays until `PUT` with `If-None-Match: *` puts a new one, with a new `uid`, in its place, and the references go to that. */
+                replace?: boolean;
+                /** @description Delete only the object with this `uid`; another one of the same id is `not_found`. */
+                uid?: string;
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gone, or released for the one that follows. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
+    patchArgoProjectMapping: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+            };
+            header?: {
+                /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
+                "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["ArgoProjectMappingPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArgoProjectMapping"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
     listClusters: {
         parameters: {
             query?: {
@@ -5926,7 +6358,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -5997,6 +6429,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6091,6 +6525,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -6158,7 +6594,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6507,7 +6943,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6779,7 +7215,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6949,7 +7385,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7325,7 +7761,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7506,7 +7942,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7577,6 +8013,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7671,6 +8109,8 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 /** @description Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new. */
                 move?: boolean;
+                /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
+                adopt?: components["parameters"]["adopt"];
             };
             header?: {
                 /** @description `ETag` of the version to replace; 412 when it is no longer the newest. */
@@ -7794,7 +8234,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7998,7 +8438,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -8467,7 +8907,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                collection: "organizations" | "projects" | "agents" | "delegates" | "repositories" | "clusters" | "applications" | "applicationsets" | "appprojects" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "webhooks" | "pipelines";
+                collection: "organizations" | "projects" | "agents" | "delegates" | "repositories" | "clusters" | "applications" | "applicationsets" | "appprojects" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "webhooks" | "pipelines" | "argoprojectmappings";
             };
             cookie?: never;
         };
@@ -8495,7 +8935,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];

@@ -20,6 +20,8 @@ export const validateApplicationSetStatus: Validate<components["schemas"]["Appli
 export const validateGeneratedApplications: Validate<components["schemas"]["GeneratedApplications"]>;
 export const validateAppProjectSpec: Validate<components["schemas"]["AppProjectSpec"]>;
 export const validateAppProjectStatus: Validate<components["schemas"]["AppProjectStatus"]>;
+export const validateArgoProjectMappingSpec: Validate<components["schemas"]["ArgoProjectMappingSpec"]>;
+export const validateArgoProjectMappingStatus: Validate<components["schemas"]["ArgoProjectMappingStatus"]>;
 export const validateClusterSpec: Validate<components["schemas"]["ClusterSpec"]>;
 export const validateClusterStatus: Validate<components["schemas"]["ClusterStatus"]>;
 export const validateDelegateSpec: Validate<components["schemas"]["DelegateSpec"]>;

@@ -17,6 +17,8 @@ interface Noun {
   /** The object is handed to an agent, so a delete waits for the agent. */
   delivered?: boolean;
   cascade?: boolean;
+  /** Agents report such objects of their namespaces too, also those that this service did not make. */
+  discovered?: boolean;
   /** A running task may read it with its own token. */
   task?: boolean;
 }
@@ -64,6 +66,7 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
       org: ref("Label"),
       project: ref("Label"),
       uid: { type: "string" },
+      ...(noun.discovered ? discoveredFields() : {}),
       generation: { type: "integer", description: "Grows with every change of spec." },
       version: { type: "string", description: "Grows with every change; also the `ETag`." },
       createdAt: ref("Timestamp"),
@@ -135,7 +138,7 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
       "Allow another `agent`. The agent before gives the object up and deletes nothing in a cluster; references to the object stay; its `uid` is new.",
     schema: { type: "boolean", default: false },
   };
-  const writeParameters = noun.delivered ? [...item, param("ifMatch"), move] : [...item, param("ifMatch")];
+  const writeParameters = [...item, param("ifMatch"), ...(noun.delivered ? [move] : []), ...(noun.discovered ? [param("adopt")] : [])];
   doc.paths[`/v1/${collection}`] = {
     get: {
       ...common(`list${plural}`, `List ${collection}`, "viewer"),
@@ -171,6 +174,21 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
             ...problem,
           }
         : { 204: { description: "Gone, or released for the one that follows." }, ...problem },
+    },
+  };
+}
+
+/** What an object of a noun shows that an agent can also find in its cluster. */
+function discoveredFields(): Json {
+  return {
+    origin: ref("Origin"),
+    owner: ref("Owner"),
+    live: ref("Live"),
+    inexpressible: {
+      type: "array",
+      description:
+        "Discovered objects: fields of the live object that `spec` cannot express. `spec` leaves them out, even if it requires them.",
+      items: { type: "string" },
     },
   };
 }

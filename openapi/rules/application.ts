@@ -4,7 +4,7 @@ import { parseGoDuration } from "./go-duration.ts";
 import { kindFaults } from "./kinds.ts";
 import { labelFaults } from "./labels.ts";
 import { sourceFaults } from "./sources.ts";
-import { syncOptionFault } from "./sync-options.ts";
+import { contradictions, syncOptionFault } from "./sync-options.ts";
 
 /** What is wrong with the texts of an application. `skip` texts are known only when they are filled in: those of a set's template. */
 export function applicationFaults(spec: Json, at = "", skip: (text: string) => boolean = () => false): Fault[] {
@@ -12,6 +12,11 @@ export function applicationFaults(spec: Json, at = "", skip: (text: string) => b
   const policy = objectIn(spec, "syncPolicy");
   const metadata = objectIn(policy, "managedNamespaceMetadata");
   const faults = textFaults(policy, "syncOptions", `${at}/syncPolicy`, unless(syncOptionFault));
+  if (Array.isArray(policy.syncOptions) && faults.length === 0)
+    for (const { index, detail } of contradictions(
+      policy.syncOptions.map((one) => (typeof one === "string" && skip(one) ? undefined : one)),
+    ))
+      faults.push({ pointer: `${at}/syncPolicy/syncOptions/${index}`, detail });
   for (const name of ["duration", "maxDuration"])
     faults.push(...textFault(objectIn(objectIn(policy, "retry"), "backoff"), name, `${at}/syncPolicy/retry/backoff`, unless(backoffFault)));
   faults.push(...labelFaults(objectIn(metadata, "labels"), `${at}/syncPolicy/managedNamespaceMetadata/labels`, skip));

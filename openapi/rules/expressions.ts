@@ -70,11 +70,19 @@ export function globFault(text: string, braces = true): string | undefined {
     } else if (char === "[") {
       const end = text.indexOf("]", text[i + 1] === "!" || text[i + 1] === "^" ? i + 3 : i + 2);
       if (end < 0) return fault("`[` is not closed");
+      const range = backwards(text.slice(i + 1, end));
+      if (range) return fault(`the range \`${range}\` runs backwards`);
       i = end;
     } else if (braces && char === "{") depth++;
     else if (braces && char === "}" && depth > 0) depth--;
   }
   return depth > 0 ? fault("`{` is not closed") : undefined;
+}
+
+/** The first range of a class whose end comes before its beginning, as in `[z-a]`. */
+function backwards(inside: string): string | undefined {
+  for (const [range, from, to] of inside.matchAll(/\\?([^\\])-\\?([^\\])/gu)) if (from!.codePointAt(0)! > to!.codePointAt(0)!) return range;
+  return undefined;
 }
 
 /** A pattern of a project's list, which `!` in front turns around. */

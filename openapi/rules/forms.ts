@@ -1,14 +1,21 @@
 import { applicationFaults } from "./application.ts";
 import { setFaults } from "./application-set.ts";
+import { clusterFaults } from "./cluster.ts";
 import { type Fault, type Json, objectIn } from "./fault.ts";
 import { labelFaults } from "./labels.ts";
+import { pipelineFaults, stepParamFaults } from "./pipelines/check.ts";
+import type { PipelineSpec } from "./pipelines/graph.ts";
 import { projectFaults } from "./project.ts";
 
 const FORMS: Readonly<Record<string, (spec: Json) => Fault[]>> = {
   applications: (spec) => [...applicationFaults(spec), ...labelFaults(objectIn(spec, "labels"), "/labels")],
   applicationsets: setFaults,
   appprojects: projectFaults,
+  clusters: clusterFaults,
+  pipelines: (spec) => (isPipeline(spec) ? [...pipelineFaults(spec), ...stepParamFaults(spec)] : []),
 };
+
+const isPipeline = (spec: unknown): spec is PipelineSpec => Array.isArray((spec as Json).steps);
 
 /** Enough to mend at once. */
 const MOST = 20;

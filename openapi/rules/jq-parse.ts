@@ -33,6 +33,16 @@ export function parseJq(text: string): Jq {
   return found;
 }
 
+/** `?` forgives the step before it alone: in `.a[].b?` an `a` without items is still an error, as in jq. */
+function optional(found: Jq): Jq {
+  const isStep =
+    found.is === "each" ||
+    (found.is === "index" && found.key.is === "literal") ||
+    (found.is === "slice" && [found.from, found.to].every((bound) => bound === undefined || bound.is === "literal"));
+  if (!isStep) return { is: "maybe", of: found };
+  return { is: "pipe", left: found.of, right: { is: "maybe", of: { ...found, of: { is: "identity" } } } };
+}
+
 /** A value for a variable, or a mark for a label. */
 type Binding = { name: string; value: unknown } | { label: string; value: unknown };
 
@@ -190,13 +200,17 @@ class Parser {
 
   #path(): Jq {
     let found = this.#term();
+    // What stands in parentheses is forgiven as a whole.
+    let isStep = false;
     for (;;) {
-      if (this.#take("?")) found = { is: "maybe", of: found };
+      const forgives = this.#take("?");
+      if (forgives) found = isStep ? optional(found) : { is: "maybe", of: found };
       else if (this.#take("[")) found = this.#bracket(found);
       else if (this.#next.text === "." && this.#next.kind === "sign") {
         this.#at++;
         found = this.#take("[") ? this.#bracket(found) : { is: "index", of: found, key: this.#key() };
       } else return found;
+      isStep = !forgives;
     }
   }
 

@@ -4,7 +4,7 @@ import { type Fault, isText, type Json, objectIn, objectsIn, quoted, textFault, 
 import { parseGoDuration } from "./go-duration.ts";
 import { kindFaults } from "./kinds.ts";
 import { didYouMean } from "./suggest.ts";
-import { isTimeZone } from "./zone.ts";
+import { timeZoneFault } from "./zone.ts";
 
 const KINDS = ["clusterResourceWhitelist", "clusterResourceBlacklist", "namespaceResourceWhitelist", "namespaceResourceBlacklist"] as const;
 
@@ -41,15 +41,16 @@ function windowFaults(one: Json, at: string): Fault[] {
     ...textFault(one, "duration", at, (text) =>
       (parseGoDuration(text) ?? 0) > 0 ? undefined : `${quoted(text)} is not a duration: write \`30m\` or \`1h30m\`.`,
     ),
-    ...textFault(one, "timeZone", at, (text) =>
-      text === "" || isTimeZone(text) ? undefined : `There is no time zone ${quoted(text)}. Write a name such as \`Europe/Berlin\`.`,
-    ),
+    ...textFault(one, "timeZone", at, timeZoneFault),
     ...["applications", "namespaces", "clusters"].flatMap((list) => textFaults(one, list, at, denyGlobFault)),
   ];
 }
 
 /** A schedule of a sync window: five fields. */
 export function scheduleFault(text: string): string | undefined {
+  const zone = /^(?:CRON_)?TZ=(\S+) /.exec(text)?.[1];
+  const fault = zone === undefined || zone === "Local" ? undefined : timeZoneFault(zone);
+  if (fault) return fault;
   const cron = parseCron(text);
   return typeof cron === "string"
     ? `The schedule ${quoted(text)} cannot be read: ${cron}. Write five fields, for example \`0 22 * * 1-5\`.`

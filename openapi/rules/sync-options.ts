@@ -33,3 +33,28 @@ export function syncOptionFault(text: string): string | undefined {
   const hint = didYouMean(name, known, (found) => `\`${found}=${SYNC_OPTIONS[found]!.includes(value) ? value : SYNC_OPTIONS[found]![0]}\``);
   return `There is no sync option \`${name.slice(0, 64)}\`.${hint || ` Use one of ${known.map((word) => `\`${word}\``).join(", ")}.`}`;
 }
+
+/** Pairs of which one has no effect beside the other, or stops the sync. */
+const EXCLUDE: readonly (readonly [a: string, b: string, why: string])[] = [
+  ["Replace=true", "ServerSideApply=true", "`Replace=true` replaces objects and applies none: leave out one of the two"],
+  ["Force=true", "ServerSideApply=true", "objects cannot be applied by the server and by force: leave out one of the two"],
+];
+
+/** What is wrong between the options of one list: the same option with two values, or two that exclude each other. */
+export function contradictions(options: readonly unknown[]): { index: number; detail: string }[] {
+  const first = new Map<string, string>();
+  return options.flatMap((option, index) => {
+    if (typeof option !== "string") return [];
+    const name = option.split("=", 1)[0]!;
+    const before = first.get(name);
+    first.set(name, before ?? option);
+    if (before !== undefined && before !== option)
+      return [{ index, detail: `\`${option.slice(0, 64)}\` contradicts \`${before.slice(0, 64)}\`: keep one of them.` }];
+    const pair = EXCLUDE.find(
+      ([a, b]) => (option === a && options.slice(0, index).includes(b)) || (option === b && options.slice(0, index).includes(a)),
+    );
+    if (!pair) return [];
+    const other = option === pair[0] ? pair[1] : pair[0];
+    return [{ index, detail: `\`${option}\` contradicts \`${other}\`: ${pair[2]}.` }];
+  });
+}

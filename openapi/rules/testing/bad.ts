@@ -11,6 +11,8 @@ const from = (name: string, part: object, pointer: string, detail: RegExp) =>
   app(name, { source: { ...source, ...part } }, `/source${pointer}`, detail);
 const option = (text: string, detail: RegExp) =>
   app(`sync option ${text}`, { syncPolicy: { syncOptions: [text] } }, "/syncPolicy/syncOptions/0", detail);
+const options = (list: string[], at: number, detail: RegExp) =>
+  app(`sync options ${list.join()}`, { syncPolicy: { syncOptions: list } }, `/syncPolicy/syncOptions/${at}`, detail);
 const ignore = (name: string, rule: object, pointer: string, detail: RegExp) =>
   app(name, { ignoreDifferences: [{ kind: "Deployment", ...rule }] }, `/ignoreDifferences/0${pointer}`, detail);
 const set = (name: string, spec: object, pointer: string, detail: RegExp): BadForm => ({
@@ -34,7 +36,12 @@ const window = (name: string, change: object, pointer: string, detail: RegExp) =
   );
 const policy = (text: string, detail: RegExp) =>
   project(`policy ${text}`, { roles: [{ name: "dev", policies: [text] }] }, "/roles/0/policies/0", detail);
-const yaml = (of: BadForm): BadForm => ({ ...of, serviceOnly: true });
+
+const shell = (id: string, more: object = {}) => ({ id, task: { kind: "shell.run", params: { script: "true" } }, ...more });
+const pipeline = (name: string, spec: object, pointer: string, detail: RegExp): BadForm => ({
+  ...app(name, spec, pointer, detail),
+  collection: "pipelines",
+});
 
 export const BAD: readonly BadForm[] = [
   option("CreateNamespaces=true", /no sync option `CreateNamespaces`. Did you mean `CreateNamespace=true`\?/),
@@ -46,6 +53,65 @@ export const BAD: readonly BadForm[] = [
   option("Nonsense=true", /Use one of `ApplyOutOfSyncOnly`/),
   option("ServerSideDiff=true", /compare option/),
   option("constructor=true", /no sync option `constructor`/),
+  options(["Prune=false", "Prune=true"], 1, /`Prune=true` contradicts `Prune=false`: keep one/),
+  options(["Replace=true", "CreateNamespace=true", "ServerSideApply=true"], 2, /contradicts `Replace=true`: .*leave out one/),
+  options(["ServerSideApply=true", "Force=true"], 1, /contradicts `ServerSideApply=true`/),
+  pipeline(
+    "a need that is no step",
+    { steps: [shell("build"), shell("ship", { needs: ["biuld"] })] },
+    "/steps/1/needs/0",
+    /Did you mean `build`\?/,
+  ),
+  pipeline(
+    "needs in a circle",
+    { steps: [shell("a", { needs: ["b"] }), shell("b", { needs: ["a"] })] },
+    "/steps/0/needs",
+    /wait for each other: a → b → a/,
+  ),
+  pipeline("a condition that cannot be read", { steps: [shell("a", { condition: "yes" })] }, "/steps/0/condition", /texts stand in quotes/),
+  pipeline(
+    "a value of an input that is none",
+    { inputs: { tag: {} }, steps: [{ id: "a", task: { kind: "shell.run", params: { script: "true", env: { T: "${inputs.tga}" } } } }] },
+    "/steps/0/task/params/env/T",
+    /no input `tga`. Did you mean `tag`\?/,
+  ),
+  pipeline(
+    "a misspelt parameter",
+    { steps: [{ id: "a", task: { kind: "shell.run", params: { scrpt: "true", script: "true" } } }] },
+    "/steps/0/task/params/scrpt",
+    /no `scrpt` of shell.run. Did you mean `script`\?/,
+  ),
+  pipeline(
+    "a missing parameter",
+    { steps: [{ id: "a", task: { kind: "git.clone", params: {} } }] },
+    "/steps/0/task/params/url",
+    /git.clone needs `url`/,
+  ),
+  pipeline(
+    "a parameter of another type",
+    { steps: [{ id: "a", task: { kind: "shell.run", params: { script: "true", env: [] } } }] },
+    "/steps/0/task/params/env",
+    /`env` of shell.run must be an object/,
+  ),
+  project("a backward range in a glob", { sourceNamespaces: ["team-[z-a]"] }, "/sourceNamespaces/0", /the range `z-a` runs backwards/),
+  window("a time zone in small letters", { timeZone: "europe/berlin" }, "/timeZone", /Did you mean `Europe\/Berlin`\?/),
+  window("a time zone as an offset", { timeZone: "+02:00" }, "/timeZone", /no time zone "\+02:00"/),
+  window("a misspelt time zone", { timeZone: "Europe/Berln" }, "/timeZone", /Did you mean `Europe\/Berlin`\?/),
+  window(
+    "a schedule with a zone in small letters",
+    { schedule: "TZ=europe/berlin 0 22 * * *" },
+    "/schedule",
+    /Did you mean `Europe\/Berlin`\?/,
+  ),
+  {
+    ...app(
+      "a proxy before the agent's own cluster",
+      { server: "https://kubernetes.default.svc", proxyUrl: "http://p:1" },
+      "/proxyUrl",
+      /own cluster/,
+    ),
+    collection: "clusters",
+  },
   ignore(
     "a misspelt jq function",
     { jqPathExpressions: ['.spec.x[] | selct(.name == "a")'] },
@@ -119,26 +185,20 @@ export const BAD: readonly BadForm[] = [
     "/kustomize/patches/0/target/labelSelector",
     /app=web,tier in/,
   ),
-  yaml(from("values that are no YAML", { helm: { values: "a: [" } }, "/helm/values", /YAML cannot be read.*line 1/)),
-  yaml(from("values that are a list", { helm: { values: "- a" } }, "/helm/values", /must be a mapping/)),
-  yaml(
-    from("a patch that is no YAML", { kustomize: { patches: [{ patch: "a: {" }] } }, "/kustomize/patches/0/patch", /YAML cannot be read/),
+  from("values that are no YAML", { helm: { values: "a: [" } }, "/helm/values", /YAML cannot be read.*line 1/),
+  from("values that are a list", { helm: { values: "- a" } }, "/helm/values", /must be a mapping/),
+  from("a patch that is no YAML", { kustomize: { patches: [{ patch: "a: {" }] } }, "/kustomize/patches/0/patch", /YAML cannot be read/),
+  from(
+    "a patch that is a word",
+    { kustomize: { patches: [{ patch: "replicas" }] } },
+    "/kustomize/patches/0/patch",
+    /a YAML mapping, or a list/,
   ),
-  yaml(
-    from(
-      "a patch that is a word",
-      { kustomize: { patches: [{ patch: "replicas" }] } },
-      "/kustomize/patches/0/patch",
-      /a YAML mapping, or a list/,
-    ),
-  ),
-  yaml(
-    from(
-      "a patch with an unknown operation",
-      { kustomize: { patches: [{ patch: "[{op: put, path: /a}]" }] } },
-      "/kustomize/patches/0/patch",
-      /Operation 1/,
-    ),
+  from(
+    "a patch with an unknown operation",
+    { kustomize: { patches: [{ patch: "[{op: put, path: /a}]" }] } },
+    "/kustomize/patches/0/patch",
+    /Operation 1/,
   ),
   window(
     "a pattern of a window that is not closed",
@@ -247,14 +307,12 @@ export const BAD: readonly BadForm[] = [
     "/templatePatch",
     /Did you mean `upper`\?/,
   ),
-  yaml(set("a patch that is no YAML", { templatePatch: "spec: {" }, "/templatePatch", /YAML cannot be read/)),
-  yaml(
-    set(
-      "values of a template that are no YAML",
-      { template: { ...template, spec: { ...template.spec, source: { repoURL: "x", helm: { values: "a: [" } } } } },
-      "/template/spec/source/helm/values",
-      /YAML cannot be read/,
-    ),
+  set("a patch that is no YAML", { templatePatch: "spec: {" }, "/templatePatch", /YAML cannot be read/),
+  set(
+    "values of a template that are no YAML",
+    { template: { ...template, spec: { ...template.spec, source: { repoURL: "x", helm: { values: "a: [" } } } } },
+    "/template/spec/source/helm/values",
+    /YAML cannot be read/,
   ),
   set(
     "a pointer of what may differ",
@@ -314,5 +372,5 @@ export const BAD: readonly BadForm[] = [
     "/matrix/generators/1/git/revison",
     /Did you mean `revision`\?/,
   ),
-  yaml(generator("elements that are no YAML list", { list: { elementsYaml: "a: 1" } }, "/list/elementsYaml", /must be a list/)),
+  generator("elements that are no YAML list", { list: { elementsYaml: "a: 1" } }, "/list/elementsYaml", /must be a list/),
 ];

@@ -1,13 +1,11 @@
 /** What the service and the provider refuse, and what both take. One table for both. */
 export interface BadForm {
   name: string;
-  collection: "applications" | "applicationsets" | "appprojects";
+  collection: "applications" | "applicationsets" | "appprojects" | "clusters" | "pipelines";
   /** Laid over the base of the collection. */
   spec: Record<string, unknown>;
   pointer: string;
   detail: RegExp;
-  /** Only the service reads YAML. */
-  serviceOnly?: boolean;
 }
 
 const AGENT = { agent: "forms" };
@@ -17,6 +15,8 @@ export const BASES = {
   applications: { ...AGENT, destination: { namespace: "web" }, source },
   applicationsets: { ...AGENT, generators: [{ list: { elements: [{ name: "a" }] } }], template },
   appprojects: { ...AGENT },
+  clusters: { ...AGENT, server: "https://k.example" },
+  pipelines: {},
 } as const;
 
 /** A git generator. */
