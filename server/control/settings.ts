@@ -63,6 +63,7 @@ export function readLimits(env: NodeJS.ProcessEnv): Limits {
   return {
     queueScope: readCount(env, "OUTPOST_QUEUE_MAX", 10_000),
     queueAccount: readCount(env, "OUTPOST_QUEUE_MAX_ACCOUNT", 100_000),
+    discovered: readCount(env, "OUTPOST_DISCOVERED_MAX", 20_000),
     artifactBytes: readCount(env, "OUTPOST_ARTIFACT_MAX_MIB", 10_240) * 1024 * 1024,
     retentionSeconds: Math.floor(retentionMs / 1_000),
     auditSeconds: readAuditRetention(env.OUTPOST_AUDIT_RETENTION || "400d"),

@@ -1,9 +1,13 @@
+import { rescope } from "./api/discovered/mappings.ts";
+import { removeReleased } from "./api/nouns/delete.ts";
 import type { Services } from "./api/services.ts";
 import { countEnd } from "./api/worker/task.ts";
 import { trimAudit } from "./audit-trim.ts";
 import { moveRuns } from "./runner.ts";
 import { trimArtifacts } from "./store/artifacts.ts";
 import { trimEvents } from "./store/events.ts";
+import { allReleased } from "./store/moves.ts";
+import { writing } from "./store/writer.ts";
 import { markAway } from "./tasks/presence.ts";
 import { sweepQueue, sweepTasks } from "./tasks/sweep.ts";
 
@@ -46,6 +50,9 @@ export async function sweep(s: Services, tick: number): Promise<void> {
     if (tick % QUEUE_EVERY_TICKS === 0) for (const ended of await sweepQueue(s.db, account)) countEnd(s, account, ended);
     await moveRuns(s, account);
     await markAway(s.db, account);
+    await rescope(s, account);
+    // The last task of an organisation has ended, or an agent never came back to give up what had moved.
+    if (tick % TRIM_EVERY_TICKS === 0) await writing(s.db, account, async (w) => removeReleased(w, await allReleased(w, account)));
   }
   if (tick % TRIM_EVERY_TICKS === 0) await trimAll(s);
   if (tick % UPKEEP_EVERY_TICKS === 0) await s.db.upkeep?.();

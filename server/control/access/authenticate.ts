@@ -1,5 +1,5 @@
 import type { Scope } from "../domain/scope.ts";
-import { type ApiKeyRow, tryFindKeyByHash } from "../store/keys.ts";
+import { type ApiKeyRow, OPERATOR, tryFindKeyByHash } from "../store/keys.ts";
 import { type SessionRow, tryFindSession } from "../store/sessions.ts";
 import type { Sql } from "../store/sql.ts";
 import { parseCredential } from "./apikey.ts";
@@ -67,6 +67,17 @@ export function nameOf(caller: Caller | undefined): string {
   if (caller.kind === "task") return `task:${caller.task.task}`;
   if (caller.kind === "worker") return `${caller.session.kind}:${placed(caller.session, caller.session.id)}`;
   return `key:${placed(caller.key, caller.key.id)}`;
+}
+
+/** Keys of one lineage count as one person: whoever may make a key may use it. */
+export function lineageOf(caller: Caller | undefined): string {
+  return (caller?.kind === "key" ? caller.key.lineage : undefined) ?? nameOf(caller);
+}
+
+/** The lineage of a key that this caller makes. The account's first key belongs to the operator, who makes keys for people. */
+export function lineageBelow(caller: Caller | undefined): string | undefined {
+  const lineage = lineageOf(caller);
+  return lineage === OPERATOR ? undefined : lineage;
 }
 
 const placed = (scope: Scope, id: string) => [scope.org, scope.project, id].filter(Boolean).join("/");

@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { countAccountAdmins, insertKey } from "../store/keys.ts";
+import { countAccountAdmins, insertKey, OPERATOR } from "../store/keys.ts";
 import type { Database } from "../store/sql.ts";
 import { ensureAccount } from "../store/store.ts";
 import { hashCredential, isApiKey, makeApiKey } from "./apikey.ts";
@@ -46,5 +46,6 @@ export async function firstStart(db: Database, dir: string, preset: string | und
 }
 
 async function add(db: Database, text: string): Promise<void> {
-  await insertKey(db, { account: FIRST_ACCOUNT, org: "", project: "", id: KEY_ID, role: "admin", hash: hashCredential(text) });
+  const scope = { account: FIRST_ACCOUNT, org: "", project: "" };
+  await insertKey(db, { ...scope, id: KEY_ID, role: "admin", hash: hashCredential(text), lineage: OPERATOR });
 }

@@ -75,6 +75,7 @@ const SPECS: Record<string, object> = {
   clusters: { agent: "account.w", server: "https://h" },
   applications: { agent: "account.w", destination: {}, source: { repoUrl: "https://h/x", path: "." } },
   applicationsets: { agent: "account.w", generators: [{ list: { elements: [] } }], template: { metadata: { name: "x" }, spec: {} } },
+  argoprojectmappings: { agent: "account.w", argoProject: "team" },
   appprojects: { agent: "account.w" },
   repositorycredentials: { agent: "account.w", url: "https://h/" },
   repositorycertificates: { agent: "account.w", host: "h", type: "ssh", data: "x" },

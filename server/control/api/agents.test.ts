@@ -98,6 +98,17 @@ describe("credentials", () => {
     const awsAuth = { clusterName: "c" };
     expect((await put("/v1/clusters/c5-creds", { ...spec, caData: "other", awsAuth })).status).toBe(200);
   });
+  test("go with the way to sign in that they were for: a repository without its App has none, and may get a proxy", async () => {
+    const w = await agent("c7");
+    const spec = { agent: "c7", url: "https://git.example/c7.git" };
+    const path = "/v1/repositories/c7-repo";
+    const azure = { azureServicePrincipal: { clientId: "a", tenantId: "b" } };
+    const given = { credentials: { azureServicePrincipalClientSecret: "s" }, credentialsVersion: "1" };
+    expect((await put(path, { ...spec, ...azure, ...given })).status).toBe(201);
+    expect(await put(path, spec)).toMatchObject({ status: 200, body: { status: { credentials: "None" } } });
+    expect((await w.exchange()).objects).toMatchObject([{ op: "put", collection: "repositories" }]);
+    expect((await put(path, { ...spec, proxy: "http://proxy.example:3128" })).status).toBe(200);
+  });
   test("sealed by a client go with the specification that they were sealed for", async () => {
     const w = await agent("c6");
     const spec = { agent: "c6", url: "https://git.example/a.git" };
@@ -170,6 +181,23 @@ test("questions to the agent are answered by it, or end with a named reason", as
   await put("/v1/repositories/q2-repo", { agent: "q2", url: "https://h/x" });
   expect(await s.ask("GET", "/v1/repositories/q2-repo/refs")).toMatchObject({ status: 409, body: { code: "agent_not_enrolled" } });
   expect((await s.ask("GET", "/v1/tasks")).body.items).toEqual([]);
+});
+
+test("what installs an agent follows its engine, and what only Outpost's own engine has is refused beside Argo CD", async () => {
+  const engineIs = (engine: string) => put("/v1/agents/switch", { namespace: "argocd", engine });
+  const draw = async (what: string, body: object = {}) => s.ask("POST", `/v1/agents/switch/${what}`, { body });
+  for (const [engine, value, has] of [
+    ["argocd", "none", false],
+    ["outpost", "outpost", true],
+  ] as const) {
+    await engineIs(engine);
+    expect((await draw("values")).text).toMatch(new RegExp(`^engine: "${value}"$`, "m"));
+    const { text } = await draw("manifest");
+    expect([text.includes("CustomResourceDefinition"), text.includes("outpost-agent-repo-server")]).toEqual([has, has]);
+  }
+  await engineIs("argocd");
+  const refused = await draw("values", { shards: 2 });
+  expect([refused.status, refused.body.code, refused.body.pointer]).toEqual([422, "invalid_field", "/shards"]);
 });
 
 test("the installation of an agent and a delegate carries a token that enrols", async () => {

@@ -1,4 +1,5 @@
 import { hashCredential, makeApiKey } from "../access/apikey.ts";
+import { lineageBelow } from "../access/authenticate.ts";
 import type { Schemas } from "../domain/nouns.ts";
 import { notFound, Problem } from "../domain/problem.ts";
 import { type ApiKeyRow, countAccountAdmins, deleteKey, insertKey, listKeys } from "../store/keys.ts";
@@ -15,6 +16,7 @@ function view(k: ApiKeyRow): Schemas["ApiKey"] {
     ...(k.project ? { project: k.project } : {}),
     role: k.role,
     createdAt: k.createdAt.toISOString(),
+    ...(k.lineage ? { lineage: k.lineage } : {}),
     ...(k.expiresAt ? { expiresAt: k.expiresAt.toISOString() } : {}),
   };
 }
@@ -31,6 +33,7 @@ export const createApiKey =
         id,
         role,
         hash: hashCredential(text.reveal()),
+        lineage: lineageBelow(call.caller),
         expiresInSeconds: expiresIn === undefined ? undefined : seconds(expiresIn),
       });
       if (!row)

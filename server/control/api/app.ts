@@ -15,7 +15,7 @@ import { checkAccept, checkContentType, isUpload, takesBody } from "./accept.ts"
 import { hasBody, readBody } from "./body.ts";
 import { handlers } from "./handlers.ts";
 import { answerEarly } from "./linger.ts";
-import { originOf } from "./origin.ts";
+import { isOverTls, originOf } from "./origin.ts";
 import { sendPage } from "./page.ts";
 import { toProblem } from "./problems.ts";
 import { findRoute, type Route } from "./route.ts";
@@ -97,7 +97,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     res.setHeader("Request-Id", state(res).id);
     res.setHeader("X-Content-Type-Options", "nosniff");
     // Behind a proxy that speaks TLS: browsers never come back over plain HTTP.
-    if (s.publicUrl?.startsWith("https:")) res.setHeader("Strict-Transport-Security", "max-age=31536000");
+    if (isOverTls(req, s.publicUrl, s.strangers.proxies)) res.setHeader("Strict-Transport-Security", "max-age=31536000");
     res.on("finish", () => record(s, req, state(res), res.statusCode));
     // Node leaves the body of an answer to HEAD away by itself. An endless answer without a body makes no sense.
     if (req.method === "HEAD" && !/^\/v1\/((tasks\/)?watch\b|applications\/[^/]*\/logs\b)/.test(req.originalUrl)) req.method = "GET";

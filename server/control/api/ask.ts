@@ -18,8 +18,13 @@ export async function requireAgentOf(sql: Sql, object: Stored): Promise<Stored> 
 
 /** Names the object to its agent: what it is called in the agent's namespace, and its key and uid to be sure. */
 export async function questionParams(sql: Sql, object: Stored): Promise<Record<string, unknown>> {
+  const params = { collection: object.collection, key: keyOf(object, object.id), uid: object.uid };
+  if (object.origin !== "managed" && object.found) {
+    const { namespace, name, uid } = object.found.live;
+    return { ...params, name, live: { namespace, name, uid } };
+  }
   const delivery = await tryFindDelivery(sql, object.account, object.uid);
-  return { collection: object.collection, key: keyOf(object, object.id), uid: object.uid, name: delivery?.name ?? object.id };
+  return { ...params, name: delivery?.name ?? object.id, ...(delivery?.live ? { namespace: delivery.live.namespace } : {}) };
 }
 
 /** Does `work`, which asks an agent, while the question's places are held. */

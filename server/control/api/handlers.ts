@@ -24,6 +24,7 @@ import { runApplicationAction } from "./applications/resource-action.ts";
 import { generateApplicationSet } from "./applications/sets.ts";
 import { exportAudit, listAudit } from "./audit/read.ts";
 import { getRepositoryCharts, getRepositoryRefs, testCluster, testRepository } from "./connections.ts";
+import { thenRescope } from "./discovered/mappings.ts";
 import { remove, removeDelivered } from "./nouns/delete.ts";
 import { getObject } from "./nouns/get.ts";
 import { list } from "./nouns/list.ts";
@@ -127,6 +128,11 @@ export function handlers(s: Services): Handlers {
     putPipeline: put(s, "pipelines"),
     patchPipeline: patch(s, "pipelines"),
     deletePipeline: remove(s, "pipelines"),
+    listArgoProjectMappings: list(s, "argoprojectmappings"),
+    getArgoProjectMapping: getObject(s, "argoprojectmappings"),
+    putArgoProjectMapping: thenRescope(s, put(s, "argoprojectmappings")),
+    patchArgoProjectMapping: thenRescope(s, patch(s, "argoprojectmappings")),
+    deleteArgoProjectMapping: thenRescope(s, remove(s, "argoprojectmappings")),
     watch: (call) => watch(s, call),
 
     syncApplication: syncApplication(s),

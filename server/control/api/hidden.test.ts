@@ -29,6 +29,8 @@ const SPECS: Record<string, (agent: string) => Record<string, unknown>> = {
   repositorycertificates: (agent) => ({ agent, host: "h", type: "https", data: CERTIFICATE }),
   gnupgkeys: (agent) => ({ agent, publicKey: ADA }),
   webhooks: () => ({ provider: "github" }),
+  // A mapping must be in its agent's scope, which `account.none` is in no scope below the account.
+  argoprojectmappings: (agent) => ({ agent, argoProject: "x", targetOrg: "o2", targetProject: "p1" }),
   pipelines: () => ({ steps: [{ id: "a", task: { kind: "shell.run", params: { script: "true" } } }] }),
 };
 const collections = Object.keys(SPECS).filter((one) => one !== "organizations" && one !== "projects");
@@ -212,6 +214,7 @@ function referencesIn(schema: Schema, path: string[], seen: Schema[] = []): { pa
 }
 const NAMES: Record<string, string> = {
   repositories: "Repository",
+  argoprojectmappings: "ArgoProjectMapping",
   clusters: "Cluster",
   applications: "Application",
   applicationsets: "ApplicationSet",

@@ -13,6 +13,8 @@ export interface Metrics {
   oldestWait: Gauge<"level">;
   running: Gauge<"level">;
   waiting: Gauge;
+  discovered: Gauge<"origin">;
+  mostDiscovered: Gauge;
   denied: Counter<"code">;
   strangers: Counter<"why">;
   webhooks: Counter<"provider" | "outcome">;
@@ -52,6 +54,17 @@ export function makeMetrics(): Metrics {
     oldestWait: gauge("outpost_tasks_oldest_wait_seconds", "How long the oldest task waits."),
     running: gauge("outpost_tasks_running", "Tasks that run: leases held by workers."),
     waiting: new Gauge({ name: "outpost_delegates_waiting", help: "Workers of delegates that wait for tasks here.", registers }),
+    discovered: new Gauge({
+      name: "outpost_discovered_objects",
+      help: "Objects that agents found and that the service shows without managing them, by origin.",
+      labelNames: ["origin"],
+      registers,
+    }),
+    mostDiscovered: new Gauge({
+      name: "outpost_discovered_objects_most",
+      help: "Such objects of the agent that has most of them.",
+      registers,
+    }),
     leases: new Counter({ name: "outpost_task_leases_total", help: "Tasks given to workers.", labelNames: ["kind"], registers }),
     webhooks: new Counter({
       name: "outpost_webhook_requests_total",

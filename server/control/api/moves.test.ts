@@ -133,6 +133,44 @@ describe("a move to another agent", () => {
     expect(await take(to)).toEqual(["put applications/m5-a"]);
   });
 
+  test("an application whose cluster and project moved without it says so until it follows, whatever its agent reports", async () => {
+    const from = await agent("m8");
+    await agent("m8-b");
+    await put("/v1/clusters/m8-c", { agent: "m8", server: "https://k.example" });
+    await put("/v1/appprojects/m8-p", { agent: "m8" });
+    await put("/v1/applications/m8-a", app("m8", { destination: { cluster: "m8-c" }, appProject: "m8-p" }));
+    await take(from);
+    await put("/v1/clusters/m8-c?move=true", { agent: "m8-b", server: "https://k.example" });
+    await put("/v1/appprojects/m8-p?move=true", { agent: "m8-b" });
+    const moved = async () => ((await get("/v1/applications/m8-a")).status.conditions ?? []).map((c: { message: string }) => c.message);
+    const wanted = [
+      expect.stringMatching(/app project m8-p .* moved to agent `m8-b`. This object stays with agent `m8`/),
+      expect.stringMatching(/cluster m8-c .* Change `agent` to `m8-b` with `move=true`, or refer to another cluster/),
+    ];
+    expect(await moved()).toEqual(wanted);
+    const { objects } = await from.exchange();
+    await from.acknowledge(
+      objects.filter((o) => o.op === "put"),
+      { conditions: [], sync: { status: "Synced" } },
+    );
+    expect(await moved()).toEqual(wanted);
+    const next = app("m8-b", { destination: { cluster: "m8-c" }, appProject: "m8-p" });
+    expect((await put("/v1/applications/m8-a?move=true", next)).status).toBe(200);
+    expect(await moved()).toEqual([]);
+  });
+
+  test("a cluster that comes back takes the warning away", async () => {
+    await agent("m9");
+    await agent("m9-b");
+    await put("/v1/clusters/m9-c", { agent: "m9", server: "https://k.example" });
+    await put("/v1/applications/m9-a", app("m9", { destination: { cluster: "m9-c" } }));
+    const types = async () => ((await get("/v1/applications/m9-a")).status.conditions ?? []).map((c: { type: string }) => c.type);
+    await put("/v1/clusters/m9-c?move=true", { agent: "m9-b", server: "https://k.example" });
+    expect(await types()).toEqual(["ReferenceMovedWarning"]);
+    await put("/v1/clusters/m9-c?move=true", { agent: "m9", server: "https://k.example" });
+    expect(await types()).toEqual([]);
+  });
+
   test("credentials are sealed to the agent before: they must be given again", async () => {
     const from = await agent("m6");
     const to = await agent("m6-b");
@@ -231,6 +269,50 @@ describe("a replacement under the same id", () => {
     expect((await s.ask("DELETE", "/v1/clusters/r7?replace=true")).status).toBe(204);
     await put("/v1/clusters/r7", { agent: "r7", server: "https://other.example" });
     expect((await replace("/v1/clusters/r7", { agent: "r7", server: "https://k.example" })).body.code).toBe("already_exists");
+  });
+
+  test("what a replacement under another id leaves goes with the last object that refers to it, and not before", async () => {
+    const w = await agent("r9");
+    const cluster = { agent: "r9", server: "https://k.example" };
+    await put("/v1/clusters/r9-old", cluster);
+    await put("/v1/applications/r9-a", app("r9", { destination: { cluster: "r9-old" } }));
+    await put("/v1/applications/r9-b", app("r9", { destination: { cluster: "r9-old" } }));
+    await take(w);
+    expect((await s.ask("DELETE", "/v1/clusters/r9-old?replace=true")).status).toBe(204);
+    await put("/v1/clusters/r9-new", cluster);
+    await put("/v1/applications/r9-a", app("r9", { destination: { cluster: "r9-new" } }));
+    expect((await get("/v1/clusters/r9-old")).id).toBe("r9-old");
+    await s.ask("DELETE", "/v1/applications/r9-b");
+    const seen = await take(w);
+    expect(seen.filter((one) => one.startsWith("delete"))).toEqual([
+      "delete applications/r9-b foreground",
+      "delete clusters/r9-old undefined",
+    ]);
+    expect((await s.ask("GET", "/v1/clusters/r9-old")).status).toBe(404);
+  });
+
+  test("an agent that was replaced under another id goes when it has given up its last application", async () => {
+    const [from, to] = [await agent("r10"), await agent("r10-b")];
+    await put("/v1/applications/r10-a", app("r10"));
+    await take(from);
+    expect((await s.ask("DELETE", "/v1/agents/r10?replace=true")).status).toBe(204);
+    await put("/v1/applications/r10-a?move=true", app("r10-b"));
+    expect((await s.ask("GET", "/v1/agents/r10")).status).toBe(200);
+    const { objects } = await from.exchange();
+    const due = objects.map(({ collection, key, uid, generation }) => ({ collection, key, uid, generation, outcome: "deleted" as const }));
+    await from.call("exchange", { wait: 0, free: 0, reports: due });
+    expect((await s.ask("GET", "/v1/agents/r10")).status).toBe(404);
+    expect(await take(to)).toEqual(["put applications/r10-a"]);
+  });
+
+  test("an interrupted replacement leaves nothing behind: the object that was kept goes with a destroy of what refers to it", async () => {
+    await put("/v1/agents/r11", {});
+    await put("/v1/clusters/r11", { agent: "r11", server: "https://k.example" });
+    await put("/v1/applications/r11", app("r11", { destination: { cluster: "r11" } }));
+    await s.ask("DELETE", "/v1/clusters/r11?replace=true");
+    expect((await s.ask("DELETE", "/v1/applications/r11")).status).toBe(204);
+    expect((await s.ask("GET", "/v1/clusters/r11")).status).toBe(404);
+    expect((await s.ask("DELETE", "/v1/agents/r11")).status).toBe(204);
   });
 
   test("a delete with a uid spares another object of the same id", async () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isLoopbackHost } from "../../base/plain-http.ts";
+import type { TrustedProxies } from "../strangers/address.ts";
 
 /**
  * The service's address as this client may be shown it: OUTPOST_PUBLIC_URL, else the address of the connection. The Host header is the caller's
@@ -19,3 +20,18 @@ export function originOf(req: IncomingMessage, publicUrl: string | undefined): s
 /** Whether an address made without OUTPOST_PUBLIC_URL reaches the service from other machines: nobody knows. */
 export const isGuess = (origin: string, publicUrl: string | undefined): boolean =>
   publicUrl === undefined && !isLoopbackHost(URL.parse(origin)?.hostname ?? "");
+
+/**
+ * Whether this answer reaches the client over TLS, as far as the service can tell: it speaks plain HTTP itself. Only such an answer may carry
+ * `Strict-Transport-Security`. Where proxies are named, the client is behind one of them; else it is behind a proxy on this machine, or asked for
+ * the public name. A proxy that says `http` is believed in any case.
+ */
+export function isOverTls(req: IncomingMessage, publicUrl: string | undefined, proxies: TrustedProxies): boolean {
+  const shown = publicUrl === undefined ? undefined : URL.parse(publicUrl);
+  if (shown?.protocol !== "https:") return false;
+  const said = [req.headers["x-forwarded-proto"]].flat().join(",");
+  if (said.split(",").some((one) => one.trim().toLowerCase() === "http")) return false;
+  const peer = req.socket.remoteAddress ?? "";
+  if (proxies.areNamed) return proxies.has(peer);
+  return isLoopbackHost(peer.replace(/^::ffff:/i, "")) || req.headers.host?.toLowerCase() === shown.host;
+}

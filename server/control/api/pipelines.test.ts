@@ -164,7 +164,7 @@ onBothStores("pipelines", (stores) => {
       expect(await code(decide(run.id, "approve", "ann"))).toBe("forbidden");
       expect(told((await decide(run.id, "approve", "bob", { comment: "fine" })).body)).toBe("ok:Waiting b:Pending");
       expect((await decide(run.id, "approve", "bob")).body.steps[0].decisions).toEqual([
-        { by: "key:bob", decision: "approved", role: "admin", comment: "fine", at: expect.any(String) },
+        { by: "key:bob", lineage: "key:bob", decision: "approved", role: "admin", comment: "fine", at: expect.any(String) },
       ]);
       expect(told((await s.ask("POST", `/v1/runs/${run.id}/steps/ok/approve`)).body)).toBe("ok:Succeeded b:Running");
       expect(await code(decide(run.id, "reject", "bob"))).toBe("conflict");

@@ -1,3 +1,4 @@
+import { inWords } from "../../../openapi/rules/patterns.ts";
 import { Problem } from "../domain/problem.ts";
 
 interface ValidatorError {
@@ -31,7 +32,7 @@ function fromValidator(found: NonNullable<ValidatorError["errors"]>): Problem {
   // A fault inside a union is reported once for each branch; twenty are enough to mend a request.
   const errors = found.slice(0, 20).map((fault) => {
     const path = fault.path ?? "";
-    const detail = `${fault.message ?? "does not fit the contract"}`;
+    const detail = inWords(fault.message ?? "does not fit the contract");
     if (path === "/body" || path.startsWith("/body/")) return { code: "invalid_request", detail, pointer: path.slice("/body".length) };
     return { code: "invalid_request", detail: `${path.replace(/^\/(\w+)\/?/, (_, part: string) => `${NAMES[part] ?? part} `)}: ${detail}` };
   });

@@ -1,4 +1,5 @@
 import { Problem } from "../domain/problem.ts";
+import { countDiscovered } from "../store/shown.ts";
 import { queueDepth } from "../tasks/depth.ts";
 import type { Services } from "./services.ts";
 import type { Handler } from "./typed.ts";
@@ -48,4 +49,8 @@ async function countQueue({ db, metrics, desks }: Services): Promise<void> {
     metrics.running.set({ level }, found?.running ?? 0);
   }
   metrics.waiting.set(desks.size);
+  const { generated, discovered, most } = await countDiscovered(db);
+  metrics.discovered.set({ origin: "generated" }, generated);
+  metrics.discovered.set({ origin: "discovered" }, discovered);
+  metrics.mostDiscovered.set(most);
 }

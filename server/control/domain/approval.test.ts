@@ -1,6 +1,6 @@
 import { type ApprovalWanted, countApprovals, isApproved } from "./approval.ts";
 
-const approved = (by: string, role: "admin" | "editor") => ({ by, role, decision: "approved" as const, at: "" });
+const approved = (by: string, role: "admin" | "editor", lineage?: string) => ({ by, role, lineage, decision: "approved" as const, at: "" });
 
 test.each<[name: string, wanted: ApprovalWanted | undefined, decisions: ReturnType<typeof approved>[], want: boolean]>([
   ["nothing is asked for", undefined, [], true],
@@ -13,6 +13,25 @@ test.each<[name: string, wanted: ApprovalWanted | undefined, decisions: ReturnTy
   ["the requester may approve", { role: "admin" }, [approved("me", "admin")], true],
   ["the requester does not count", { role: "admin", excludeRequester: true }, [approved("me", "admin")], false],
   ["another one does", { role: "admin", excludeRequester: true }, [approved("me", "admin"), approved("a", "admin")], true],
+  [
+    "two keys of one lineage are one person",
+    { role: "editor", minimum: 2 },
+    [approved("k1", "admin", "a"), approved("k2", "admin", "a")],
+    false,
+  ],
+  [
+    "the first of a lineage is the same person",
+    { role: "editor", minimum: 2 },
+    [approved("a", "admin"), approved("k2", "admin", "a")],
+    false,
+  ],
+  ["a key of the requester's lineage", { role: "admin", excludeRequester: true }, [approved("k1", "admin", "me")], false],
+  [
+    "a person counts with the highest role of any key",
+    { role: "admin" },
+    [approved("k1", "editor", "a"), approved("k2", "admin", "a")],
+    true,
+  ],
   ["a role given first as editor, then as admin", { role: "admin" }, [approved("a", "editor"), approved("a", "admin")], true],
 ])("approval: %s", (_, wanted, decisions, want) => {
   expect(isApproved(wanted, countApprovals(decisions, "me"))).toBe(want);

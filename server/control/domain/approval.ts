@@ -22,17 +22,23 @@ export function isApproved(wanted: ApprovalWanted | undefined, given: ApprovalGi
 
 type Decision = NonNullable<Schemas["RunStep"]["decisions"]>[number];
 
-/** Counts who approved; nothing when nobody did. One person counts once, with the highest role. */
-export function countApprovals(decisions: readonly Decision[], requestedBy: string): ApprovalGiven | undefined {
+/** A person, as far as the service can tell: the lineage of a key. Decisions of the version before say the key alone. */
+export const personOf = ({ by, lineage }: Pick<Decision, "by" | "lineage">): string => lineage ?? by;
+
+/** Counts who approved; nothing when nobody did. Keys of one lineage count as one person, with the highest role. */
+export function countApprovals(decisions: readonly Decision[], requester: string): ApprovalGiven | undefined {
   const people = new Map<string, boolean>();
-  for (const { by, decision, role } of decisions) if (decision === "approved") people.set(by, people.get(by) === true || role === "admin");
+  for (const one of decisions) {
+    const person = personOf(one);
+    if (one.decision === "approved") people.set(person, people.get(person) === true || one.role === "admin");
+  }
   if (people.size === 0) return undefined;
-  const count = (fits: (by: string, admin: boolean) => boolean) => [...people].filter(([by, admin]) => fits(by, admin)).length;
+  const count = (fits: (person: string, admin: boolean) => boolean) => [...people].filter((one) => fits(...one)).length;
   return {
     admins: count((_, admin) => admin),
     all: people.size,
-    otherAdmins: count((by, admin) => admin && by !== requestedBy),
-    others: count((by) => by !== requestedBy),
+    otherAdmins: count((person, admin) => admin && person !== requester),
+    others: count((person) => person !== requester),
   };
 }
 

@@ -3,6 +3,8 @@ export interface Limits {
   /** Tasks that may wait in one scope, and in the whole account. */
   queueScope: number;
   queueAccount: number;
+  /** Objects of one agent that are shown without being managed. */
+  discovered: number;
   /** Bytes of all files that tasks of an account leave. */
   artifactBytes: number;
   /** A task that has ended is forgotten after so long, with its log and files. */

@@ -22,6 +22,7 @@ export interface NounOf {
   gnupgkeys: "GnupgKey";
   webhooks: "Webhook";
   pipelines: "Pipeline";
+  argoprojectmappings: "ArgoProjectMapping";
 }
 export type Collection = keyof NounOf;
 /** An object of a collection as the contract shows it. */
@@ -39,6 +40,10 @@ const DELIVERED = [
   "applications",
 ] as const;
 export type DeliveredCollection = (typeof DELIVERED)[number];
+
+/** Collections of which an agent also reports objects that this service did not make. */
+const DISCOVERED = ["repositories", "clusters", "appprojects", "applicationsets", "applications"] as const;
+export type DiscoveredCollection = (typeof DISCOVERED)[number];
 
 type Check = ((value: unknown) => boolean) & { errors?: Fault[] | null };
 type JsonSchema = Record<string, any>;
@@ -107,8 +112,13 @@ export const nouns: { readonly [C in Collection]: Noun } = {
   gnupgkeys: noun("gnupgkeys", "GnupgKey", everywhere),
   webhooks: noun("webhooks", "Webhook", everywhere),
   pipelines: noun("pipelines", "Pipeline", everywhere),
+  argoprojectmappings: noun("argoprojectmappings", "ArgoProjectMapping", everywhere),
 };
 
 export function isDelivered(collection: string): collection is DeliveredCollection {
   return (DELIVERED as readonly string[]).includes(collection);
+}
+
+export function isDiscovered(collection: string): collection is DiscoveredCollection {
+  return (DISCOVERED as readonly string[]).includes(collection);
 }

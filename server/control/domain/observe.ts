@@ -1,4 +1,5 @@
 import { canonical } from "../../base/canonical.ts";
+import { MOVED, movedIn } from "./moved.ts";
 import type { Noun, Schemas } from "./nouns.ts";
 
 export type Report = Schemas["ObjectReport"];
@@ -83,6 +84,9 @@ function takeStatus(noun: Noun, generation: number, standing: Standing, report: 
   // The worker counts in delivery revisions; the object's generation stands still when only an action or an address was sent.
   const seen = clean.observedGeneration as number | undefined;
   const observed = seen !== undefined && seen >= standing.specRevision ? generation : result.status.observedGeneration;
+  const told = ((clean.conditions as Status[] | undefined) ?? []).filter(({ type }) => type !== MOVED);
+  const moved = movedIn(result.status);
+  if (clean.conditions || moved.length > 0) clean.conditions = [...told, ...moved];
   const own = Object.fromEntries([...OWN].map((field) => [field, result.status[field]]));
   result.status = definedOnly({
     ...clean,

@@ -1,6 +1,8 @@
 import document from "../../../openapi/contract/openapi.json" with { type: "json" };
 import type { Fault } from "../../../openapi/contract/validators.js";
 import * as validators from "../../../openapi/contract/validators.js";
+import { paramFaults } from "../../../openapi/rules/params.ts";
+import { inWords } from "../../../openapi/rules/patterns.ts";
 import { escapePointer } from "../../base/json.ts";
 import { looksLikeReference, parseReferences } from "../../base/reference.ts";
 import { deref, type Schemas } from "./nouns.ts";
@@ -21,6 +23,8 @@ const schemaName = (kind: Kind) =>
 
 /** Refuses parameters that the kind cannot run with, before anything waits for them: schema, rules between fields, references. */
 export function checkParams(kind: Kind, params: Record<string, unknown>, at = "/params"): void {
+  const [said] = paramFaults(kind, params);
+  if (said) throw invalid(`${at}${said.pointer}`, said.detail);
   const [fault] = schemaFaults(kind, params);
   if (fault) throw unfit(kind, fault, at);
   checkMeaning(kind, params, at);
@@ -35,7 +39,7 @@ export function schemaFaults(kind: Kind, params: unknown): readonly Fault[] {
 /** A fault with its place. */
 export function unfit(kind: Kind, fault: Fault, at: string): Problem {
   const member = fault.params.missingProperty ?? fault.params.additionalProperty ?? fault.params.unevaluatedProperty;
-  return new Problem("invalid_field", `The parameters do not fit ${kind}: ${fault.message ?? "see the contract"}.`, {
+  return new Problem("invalid_field", `The parameters do not fit ${kind}: ${inWords(fault.message ?? "see the contract")}.`, {
     pointer: `${at}${fault.instancePath}${typeof member === "string" ? `/${escapePointer(member)}` : ""}`,
   });
 }

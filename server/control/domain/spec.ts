@@ -1,3 +1,6 @@
+import { formFaults } from "../../../openapi/rules/forms.ts";
+import { inWords } from "../../../openapi/rules/patterns.ts";
+import { yamlFaults } from "../../../openapi/rules/yaml-texts.ts";
 import { escapePointer } from "../../base/json.ts";
 import { setFaults } from "./applicationset.ts";
 import { projectFaults } from "./appproject.ts";
@@ -6,7 +9,6 @@ import { deref, type Noun } from "./nouns.ts";
 import { checkPipeline } from "./pipelines/check.ts";
 import { type Fault, invalid, Problem, refuse } from "./problem.ts";
 import { keptFaults, repositoryFaults } from "./repository.ts";
-import { textFaults } from "./texts.ts";
 import { certificateFaults, gnupgKeyFaults } from "./trust.ts";
 
 export type Spec = Record<string, any>;
@@ -38,7 +40,7 @@ export function checkSchema(noun: Noun, spec: Spec): void {
   const errors = (noun.validateSpec.errors ?? []).slice(0, 20).map((fault) => {
     const member = fault.params.missingProperty ?? fault.params.additionalProperty ?? fault.params.unevaluatedProperty;
     const tail = typeof member === "string" ? `/${escapePointer(member)}` : "";
-    return { code: "invalid_request", detail: `${fault.message ?? fault.keyword}`, pointer: `/spec${fault.instancePath}${tail}` };
+    return { code: "invalid_request", detail: inWords(fault.message ?? fault.keyword), pointer: `/spec${fault.instancePath}${tail}` };
   });
   const first = errors[0] ?? { detail: "it does not fit the contract", pointer: "/spec" };
   throw new Problem("invalid_request", `${first.pointer} ${first.detail}`, { pointer: first.pointer, errors });
@@ -65,6 +67,14 @@ export function checkRules(noun: Noun, spec: Spec, before?: Spec): void {
   refuse([...(FAULTS[noun.collection]?.(spec as never) ?? []), ...textFaults(noun.collection, spec)]);
   refuse(keptFaults(spec, before));
 }
+
+/** What is wrong with the texts in a spec. Terraform's provider asks the same two rules. */
+const textFaults = (collection: string, spec: Spec): Fault[] =>
+  // Those of a pipeline stand between its other faults, in the order of its text.
+  [...(collection === "pipelines" ? [] : formFaults(collection, spec)), ...yamlFaults(collection, spec)].map(({ pointer, detail }) => ({
+    pointer: `/spec${pointer}`,
+    detail,
+  }));
 
 function checkApplication(spec: Spec): void {
   if (!spec.source === !spec.sources)

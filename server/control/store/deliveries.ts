@@ -20,6 +20,8 @@ export interface Delivery extends Standing, Scope {
   action: Record<string, any> | undefined;
   /** Of a tombstone without an object: the uid of the one that took its place at another agent. */
   heir: string | undefined;
+  /** Of an object that was taken over: where the live object is, and the uid that Kubernetes gave it. `name` is then its whole name. */
+  live: { namespace: string; uid: string } | undefined;
 }
 
 function toDelivery(row: Row): Delivery {
@@ -43,6 +45,7 @@ function toDelivery(row: Row): Delivery {
     sealed: row.sealed ?? undefined,
     action: row.action ?? undefined,
     heir: row.heir ?? undefined,
+    live: row.live_uid ? { namespace: row.namespace, uid: row.live_uid } : undefined,
   };
 }
 
@@ -56,16 +59,34 @@ export interface NewDelivery extends Scope {
   name: string;
   /** New credentials; none keeps those that wait. */
   sealed: Record<string, any> | undefined;
+  /** The credentials that wait are for a way to sign in that this spec no longer has. */
+  drops?: boolean;
+  /** It is taken over now: where the live object is. */
+  live?: { namespace: string; uid: string };
 }
 
 /** The agent must hear of a new spec. */
 export async function deliverSpec(w: Writer, d: NewDelivery): Promise<void> {
   await w.query(
-    `insert into deliveries (account, agent_uid, uid, collection, org, project, id, name, op, revision, spec_revision, sealed)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, 'put', 1, 1, $9::jsonb)
+    `insert into deliveries (account, agent_uid, uid, collection, org, project, id, name, op, revision, spec_revision, sealed, namespace, live_uid)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 'put', 1, 1, $9::jsonb, $10, $11)
      on conflict (account, agent_uid, uid) do update
-       set revision = deliveries.revision + 1, spec_revision = deliveries.revision + 1, sealed = coalesce(excluded.sealed, deliveries.sealed)`,
-    [d.account, d.agentUid, d.uid, d.collection, d.org, d.project, d.id, d.name, d.sealed ? JSON.stringify(d.sealed) : null],
+       set revision = deliveries.revision + 1, spec_revision = deliveries.revision + 1,
+         sealed = coalesce(excluded.sealed, case when $12 then null else deliveries.sealed end)`,
+    [
+      d.account,
+      d.agentUid,
+      d.uid,
+      d.collection,
+      d.org,
+      d.project,
+      d.id,
+      d.name,
+      d.sealed ? JSON.stringify(d.sealed) : null,
+      d.live?.namespace ?? null,
+      d.live?.uid ?? null,
+      d.drops === true,
+    ],
   );
   w.notify(d.account, agentTopic(d.agentUid));
 }

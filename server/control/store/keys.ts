@@ -9,7 +9,12 @@ export interface ApiKeyRow extends Scope {
   role: Role;
   createdAt: Date;
   expiresAt: Date | undefined;
+  /** The key that it descends from; undefined where it is the first of its lineage. */
+  lineage: string | undefined;
 }
+
+/** Lineage of the account's first key, which the service makes: it makes keys for other people. */
+export const OPERATOR = "operator";
 
 const toKey = (r: Row): ApiKeyRow => ({
   account: r.account,
@@ -19,6 +24,7 @@ const toKey = (r: Row): ApiKeyRow => ({
   role: r.role,
   createdAt: r.created_at,
   expiresAt: r.expires_at ?? undefined,
+  lineage: r.lineage ?? undefined,
 });
 
 export async function tryFindKeyByHash(sql: Sql, account: string, hash: string): Promise<ApiKeyRow | undefined> {
@@ -32,12 +38,12 @@ export async function tryFindKeyByHash(sql: Sql, account: string, hash: string):
 /** Adds a key; undefined when its id is taken. */
 export async function insertKey(
   sql: Sql,
-  key: Scope & { id: string; role: Role; hash: string; expiresInSeconds?: number | undefined },
+  key: Scope & { id: string; role: Role; hash: string; expiresInSeconds?: number | undefined; lineage?: string | undefined },
 ): Promise<ApiKeyRow | undefined> {
   const rows = await sql.query(
-    `insert into api_keys (account, org, project, id, role, hash, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, outpost_now(), outpost_now() + make_interval(secs => $7)) on conflict (account, org, project, id) do nothing returning *`,
-    [key.account, key.org, key.project, key.id, key.role, key.hash, key.expiresInSeconds ?? null],
+    `insert into api_keys (account, org, project, id, role, hash, created_at, expires_at, lineage)
+     values ($1, $2, $3, $4, $5, $6, outpost_now(), outpost_now() + make_interval(secs => $7), $8) on conflict (account, org, project, id) do nothing returning *`,
+    [key.account, key.org, key.project, key.id, key.role, key.hash, key.expiresInSeconds ?? null, key.lineage ?? null],
   );
   return rows[0] && toKey(rows[0]);
 }

@@ -3,7 +3,10 @@ import { agentTopic } from "./deliveries.ts";
 import type { Sql } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
-/** Marks an object whose delete was asked for while others refer to it: the next creation under its id takes its place. */
+/**
+ * Marks an object whose delete was asked for while others refer to it: the next creation under its id takes its place, and it goes when
+ * nothing refers to it any more.
+ */
 export async function releaseObject(w: Writer, uid: string): Promise<void> {
   await w.query("update objects set released = true where account = $1 and uid = $2", [w.account, uid]);
 }
@@ -11,6 +14,23 @@ export async function releaseObject(w: Writer, uid: string): Promise<void> {
 export async function isReleased(sql: Sql, account: string, uid: string): Promise<boolean> {
   const [row] = await sql.query("select released from objects where account = $1 and uid = $2", [account, uid]);
   return row?.released === true;
+}
+
+/** Released objects that one refers to, and the organisation and project that it is in: without it, they may be free to go. */
+export async function releasedFor(sql: Sql, o: { account: string; uid: string; org: string; project: string }): Promise<string[]> {
+  const rows = await sql.query(
+    `select o.uid from object_references r join objects o on o.account = r.account and o.uid = r.to_uid and o.released
+       where r.account = $1 and r.from_uid = $2
+     union select uid from objects where account = $1 and collection = 'organizations' and org = '' and project = '' and id = $3 and released
+     union select uid from objects where account = $1 and collection = 'projects' and org = $3 and project = '' and id = $4 and released`,
+    [o.account, o.uid, o.org, o.project],
+  );
+  return rows.map((row) => row.uid);
+}
+
+/** Everything that is released. */
+export async function allReleased(sql: Sql, account: string): Promise<string[]> {
+  return (await sql.query("select uid from objects where account = $1 and released", [account])).map((row) => row.uid);
 }
 
 /** Gives an object a new uid. What refers to it refers to the new one; what was on its way with the old one is left to the caller. */
@@ -48,8 +68,8 @@ export async function giveUp(w: Writer, uid: string, heir: string): Promise<void
   for (const { agent_uid } of rows) w.notify(w.account, agentTopic(agent_uid));
 }
 
-/** The agent before has given the object up: the one that waited for it may have it. */
-export async function endTombstone(w: Writer, uid: string): Promise<void> {
+/** The agent before has given the object up: the one that waited for it may have it. Gives the uids of the agents before. */
+export async function endTombstone(w: Writer, uid: string): Promise<string[]> {
   const rows = await w.query("delete from deliveries where account = $1 and uid = $2 returning agent_uid, heir", [w.account, uid]);
   for (const { agent_uid, heir } of rows) {
     // Clusters and projects of the agent before wait for the last application there.
@@ -57,6 +77,7 @@ export async function endTombstone(w: Writer, uid: string): Promise<void> {
     const waiting = await w.query("select agent_uid from deliveries where account = $1 and uid = $2", [w.account, heir]);
     for (const one of waiting) w.notify(w.account, agentTopic(one.agent_uid));
   }
+  return rows.map((row) => row.agent_uid);
 }
 
 /** Applications that an agent has not given up yet, though they have moved. */

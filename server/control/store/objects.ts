@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Collection } from "../domain/nouns.ts";
+import type { Found, Origin } from "../domain/discover.ts";
+import { type Collection, isDiscovered } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { Row, Sql } from "./sql.ts";
 import type { Writer } from "./writer.ts";
@@ -16,10 +17,15 @@ export interface Stored extends Scope {
   deletionRequestedAt: Date | undefined;
   spec: Record<string, any>;
   status: Record<string, any>;
+  origin: Origin;
+  /** What is known of the live object, if an agent found it. */
+  found: Found | undefined;
+  /** The agent that found it; none for managed objects, whose references name their agent. */
+  agentUid: string | undefined;
 }
 
 export const COLUMNS =
-  "account, collection, org, project, id, uid, generation, version, created_at, updated_at, deletion_requested_at, spec, status";
+  "account, collection, org, project, id, uid, generation, version, created_at, updated_at, deletion_requested_at, spec, status, origin, found, agent_uid";
 
 export function toStored(row: Row): Stored {
   return {
@@ -36,6 +42,9 @@ export function toStored(row: Row): Stored {
     deletionRequestedAt: row.deletion_requested_at ?? undefined,
     spec: row.spec,
     status: row.status,
+    origin: row.origin,
+    found: row.found ?? undefined,
+    agentUid: row.agent_uid ?? undefined,
   };
 }
 
@@ -46,6 +55,7 @@ export function view(o: Stored): Record<string, unknown> {
     ...(o.org ? { org: o.org } : {}),
     ...(o.project ? { project: o.project } : {}),
     uid: o.uid,
+    ...(isDiscovered(o.collection) ? { origin: o.origin, ...o.found } : {}),
     generation: o.generation,
     version: String(o.version),
     createdAt: o.createdAt.toISOString(),
@@ -86,7 +96,11 @@ export async function listObjects(sql: Sql, collection: Collection, scope: Scope
   if (options.after) where.push(`(org, project, id) > (${options.after.map(bind).join(", ")})`);
   for (const { path, value } of options.filter ?? []) {
     const [head, ...rest] = path;
-    where.push(head === "id" ? `id = ${bind(value)}` : `${head === "spec" ? "spec" : "status"} #>> ${bind(rest)}::text[] = ${bind(value)}`);
+    where.push(
+      head === "id" || head === "origin"
+        ? `${head} = ${bind(value)}`
+        : `${head === "spec" ? "spec" : "status"} #>> ${bind(rest)}::text[] = ${bind(value)}`,
+    );
   }
   const rows = await sql.query(
     `select ${COLUMNS} from objects where ${where.join(" and ")} order by org, project, id limit ${bind(options.limit)}`,
@@ -106,13 +120,30 @@ export interface NewObject extends Scope {
   id: string;
   spec: Record<string, any>;
   status: Record<string, any>;
+  origin?: Origin;
+  found?: Found;
+  agentUid?: string;
 }
 
 /** Adds an object and its event. */
 export async function insertObject(w: Writer, o: NewObject): Promise<Stored> {
   const rows = await w.query(
-    `insert into objects (${COLUMNS}) select $1, $2, $3, $4, $5, $6, 1, $7, now_, now_, null, $8::jsonb, $9::jsonb from outpost_now() now_ returning ${COLUMNS}`,
-    [o.account, o.collection, o.org, o.project, o.id, randomUUID(), w.nextVersion(), JSON.stringify(o.spec), JSON.stringify(o.status)],
+    `insert into objects (${COLUMNS})
+     select $1, $2, $3, $4, $5, $6, 1, $7, now_, now_, null, $8::jsonb, $9::jsonb, $10, $11::jsonb, $12 from outpost_now() now_ returning ${COLUMNS}`,
+    [
+      o.account,
+      o.collection,
+      o.org,
+      o.project,
+      o.id,
+      randomUUID(),
+      w.nextVersion(),
+      JSON.stringify(o.spec),
+      JSON.stringify(o.status),
+      o.origin ?? "managed",
+      o.found ? JSON.stringify(o.found) : null,
+      o.agentUid ?? null,
+    ],
   );
   const stored = toStored(rows[0]!);
   await addEvent(w, stored, view(stored));
@@ -123,7 +154,7 @@ export async function insertObject(w: Writer, o: NewObject): Promise<Stored> {
 export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
   const rows = await w.query(
     `update objects set generation = $6, version = $7, updated_at = outpost_now(), deletion_requested_at = $8, spec = $9::jsonb, status = $10::jsonb,
-       released = released and generation = $6
+       released = released and generation = $6, origin = $11, found = $12::jsonb, agent_uid = $13
      where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5 returning ${COLUMNS}`,
     [
       o.account,
@@ -136,7 +167,22 @@ export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
       o.deletionRequestedAt?.toISOString() ?? null,
       JSON.stringify(o.spec),
       JSON.stringify(o.status),
+      o.origin,
+      o.found ? JSON.stringify(o.found) : null,
+      o.agentUid ?? null,
     ],
+  );
+  const stored = toStored(rows[0]!);
+  await addEvent(w, stored, view(stored));
+  return stored;
+}
+
+/** Puts an object into another place: watchers see it go from the one and come to the other. Its uid stays. */
+export async function relocateObject(w: Writer, o: Stored, place: { org: string; project: string; id: string }): Promise<Stored> {
+  await addEvent(w, { ...o, version: w.nextVersion() }, undefined);
+  const rows = await w.query(
+    `update objects set org = $3, project = $4, id = $5, version = $6, updated_at = outpost_now() where account = $1 and uid = $2 returning ${COLUMNS}`,
+    [o.account, o.uid, place.org, place.project, place.id, w.nextVersion()],
   );
   const stored = toStored(rows[0]!);
   await addEvent(w, stored, view(stored));

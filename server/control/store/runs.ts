@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
+import type { PipelineSpec } from "../../../openapi/rules/pipelines/graph.ts";
 import type { Schemas } from "../domain/nouns.ts";
 import type { RunState, RunStep } from "../domain/pipelines/advance.ts";
-import type { PipelineSpec } from "../domain/pipelines/graph.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { Row, Sql } from "./sql.ts";
 
@@ -19,6 +19,8 @@ export interface RunRow extends Scope {
   steps: RunStep[];
   spec: PipelineSpec;
   requestedBy: string;
+  /** Lineage of the key that started it. */
+  requester: string;
   cancelRequested: boolean;
   dueAt: Date | undefined;
   createdAt: Date;
@@ -42,6 +44,7 @@ function toRun(r: Row): RunRow {
     steps: r.steps,
     spec: r.spec,
     requestedBy: r.requested_by,
+    requester: r.requested_lineage ?? r.requested_by,
     cancelRequested: r.cancel_requested_at !== null,
     dueAt: r.due_at ?? undefined,
     createdAt: r.created_at,
@@ -69,14 +72,14 @@ export function viewRun(r: RunRow): Schemas["Run"] {
   };
 }
 
-export type NewRun = Scope & Pick<RunRow, "pipeline" | "pipelineUid" | "generation" | "inputs" | "spec" | "requestedBy">;
+export type NewRun = Scope & Pick<RunRow, "pipeline" | "pipelineUid" | "generation" | "inputs" | "spec" | "requestedBy" | "requester">;
 
 /** Adds a run in which nothing has begun. */
 export async function insertRun(sql: Sql, r: NewRun): Promise<RunRow> {
   const steps: RunStep[] = r.spec.steps.map(({ id }) => ({ id, state: "Pending" }));
   const rows = await sql.query(
-    `insert into runs (account, id, org, project, pipeline, pipeline_uid, generation, state, inputs, steps, spec, requested_by, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, 'Running', $8::jsonb, $9::jsonb, $10::jsonb, $11, outpost_now()) returning *`,
+    `insert into runs (account, id, org, project, pipeline, pipeline_uid, generation, state, inputs, steps, spec, requested_by, requested_lineage, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, 'Running', $8::jsonb, $9::jsonb, $10::jsonb, $11, $12, outpost_now()) returning *`,
     [
       r.account,
       `r-${randomBytes(10).toString("hex")}`,
@@ -89,6 +92,7 @@ export async function insertRun(sql: Sql, r: NewRun): Promise<RunRow> {
       JSON.stringify(steps),
       JSON.stringify(r.spec),
       r.requestedBy,
+      r.requester,
     ],
   );
   return toRun(rows[0]!);

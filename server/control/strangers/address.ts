@@ -19,8 +19,14 @@ export class TrustedProxies {
     }
   }
 
-  has(address: string): boolean {
+  /** Whether the operator has named any. */
+  get areNamed(): boolean {
+    return this.#any;
+  }
+
+  has(peer: string): boolean {
     if (!this.#any) return false;
+    const address = plain(peer);
     const family = isIP(address);
     return family !== 0 && this.#list.check(address, family === 4 ? "ipv4" : "ipv6");
   }

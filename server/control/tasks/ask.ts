@@ -21,6 +21,7 @@ export interface Question {
     | "application.tree"
     | "application.resource"
     | "application.action"
+    | "application.operate"
     | "application.revision"
     | "application.events"
     | "applicationset.generate";

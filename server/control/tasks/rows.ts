@@ -145,7 +145,7 @@ export function viewTask(
     timeoutSeconds: t.timeoutSeconds,
     maxAttempts: t.maxAttempts,
     idempotent: t.idempotent,
-    ...(t.name ? { name: t.name } : {}),
+    ...(t.name !== undefined ? { name: t.name } : {}),
     queueTimeoutSeconds: t.queueTimeoutSeconds,
     retryOn: t.retryOn,
     retryDelaySeconds: t.retryDelaySeconds,

@@ -1,7 +1,7 @@
+import { ancestorsOf, type PipelineSpec } from "../../../openapi/rules/pipelines/graph.ts";
 import { type ApprovalGiven, countApprovals } from "../domain/approval.ts";
 import type { Schemas } from "../domain/nouns.ts";
 import { advance, dueAt, type Move, type TaskNow } from "../domain/pipelines/advance.ts";
-import { ancestorsOf, type PipelineSpec } from "../domain/pipelines/graph.ts";
 import { type Stored, tryFindByUid, updateObject } from "../store/objects.ts";
 import { dueRuns, insertRun, type RunRow, tryLockRun, updateRun } from "../store/runs.ts";
 import type { Database } from "../store/sql.ts";
@@ -18,10 +18,15 @@ export const runTopic = (id: string) => `run:${id}`;
 const AT_ONCE = 100;
 
 /** Starts a run of a pipeline as it is now, with its first steps. */
-export async function startRun(w: Writer, pipeline: Stored, inputs: Record<string, string>, requestedBy: string): Promise<RunRow> {
+export async function startRun(
+  w: Writer,
+  pipeline: Stored,
+  inputs: Record<string, string>,
+  by: Pick<RunRow, "requestedBy" | "requester">,
+): Promise<RunRow> {
   const { account, org, project, id, uid, generation } = pipeline;
   const spec = pipeline.spec as PipelineSpec;
-  const run = await insertRun(w, { account, org, project, pipeline: id, pipelineUid: uid, generation, inputs, spec, requestedBy });
+  const run = await insertRun(w, { account, org, project, pipeline: id, pipelineUid: uid, generation, inputs, spec, ...by });
   await showLast(w, run, true);
   return advanceRun(w, run);
 }
@@ -84,7 +89,7 @@ function approvalOf(run: RunRow, id: string): ApprovalGiven | undefined {
   const approved = run.steps.filter((step) => before.has(step.id) && step.state === "Succeeded");
   return countApprovals(
     approved.flatMap((step) => step.decisions ?? []),
-    run.requestedBy,
+    run.requester,
   );
 }
 

@@ -1,5 +1,5 @@
 import { delegateFormats } from "../../../../modules/install/delegate.ts";
-import { type Refused, refusedForAgent, refusedForDelegate } from "../../../../modules/install/refused.ts";
+import { type Refused, refusedForAgent, refusedForDelegate, refusedForEngine } from "../../../../modules/install/refused.ts";
 import { renderAgentManifest as drawManifest, renderAgentValues as drawValues } from "../../../../modules/install/render.ts";
 import type { InstallValues } from "../../../../modules/install/values.ts";
 import type { Schemas } from "../../domain/nouns.ts";
@@ -61,7 +61,12 @@ function valuesOf(s: Services, call: InstallCall, object: Stored, token?: string
     ...(object.project ? { project: object.project } : {}),
   };
   const base = { id: object.id, ...scope, endpoint, ...(token === undefined ? {} : { token }), ...given };
-  if (object.collection === "agents") return { ...base, kind: "agent", namespace: object.spec.namespace, mode: object.spec.mode };
+  if (object.collection === "agents") {
+    const { namespace, mode, engine } = object.spec;
+    const values: InstallValues = { ...base, kind: "agent", namespace, mode, ...(engine ? { engine } : {}) };
+    refuse(refusedForEngine(values));
+    return values;
+  }
   return {
     ...base,
     kind: "delegate",

@@ -1,17 +1,22 @@
 import { randomBytes } from "node:crypto";
+import { digest } from "../../../base/canonical.ts";
 import { nameOf } from "../../access/authenticate.ts";
 import type { ObjectOf } from "../../domain/nouns.ts";
 import { invalid, Problem } from "../../domain/problem.ts";
+import { addAudit } from "../../store/audit.ts";
 import { deliverAction, tryFindDelivery } from "../../store/deliveries.ts";
 import type { Stored } from "../../store/objects.ts";
-import type { Writer } from "../../store/writer.ts";
+import type { Sql } from "../../store/sql.ts";
+import { askAgent } from "../../tasks/ask.ts";
+import { answerOf, asking, questionParams, requireAgentOf } from "../ask.ts";
 import { findObject, show } from "../nouns/find.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
-import { type WriteCall, write } from "../write.ts";
+import { acceptedLine, type WriteCall, write } from "../write.ts";
 
 type Accepted = { status: 202; body: ObjectOf<"applications"> };
 type Operation = NonNullable<ObjectOf<"applications">["status"]["operation"]>;
+type ActCall = WriteCall & Pick<Call<"syncApplication">, "params" | "scope" | "signal">;
 /** What is put beside the object's delivery; null takes back one that may not have been sent. */
 type Asked = Record<"sync" | "rollback" | "terminate" | "refresh", Record<string, unknown> | null>;
 
@@ -56,11 +61,13 @@ export const refreshApplication =
 
 async function act(
   s: Services,
-  call: WriteCall & Pick<Call<"syncApplication">, "params" | "scope">,
+  call: ActCall,
   action: (id: string, by: string) => Partial<Asked>,
   cause?: Operation["cause"],
-  check?: (w: Writer, app: Stored) => Promise<void>,
+  check?: (sql: Sql, app: Stored) => Promise<void>,
 ): Promise<Accepted> {
+  const shown = await findObject(s.db, "applications", call.scope, call.params.id);
+  if (shown.origin !== "managed") return operate(s, call, shown, action, cause, check);
   return write(s, call, async (w) => {
     const app: Stored = await findObject(w, "applications", call.scope, call.params.id);
     if (app.deletionRequestedAt) throw new Problem("being_deleted", "The application is being deleted by its agent.");
@@ -68,10 +75,43 @@ async function act(
     const id = randomBytes(8).toString("hex");
     const by = nameOf(call.caller);
     await deliverAction(w, app.uid, action(id, by));
-    const body = show<"applications">(app);
-    if (!cause) return { status: 202, body };
-    return { status: 202, body: { ...body, status: { ...body.status, operation: { id, phase: "Pending", initiatedBy: by, cause } } } };
+    return accepted(app, id, by, cause);
   });
+}
+
+function accepted(app: Stored, id: string, by: string, cause: Operation["cause"]): Accepted {
+  const body = show<"applications">(app);
+  if (!cause) return { status: 202, body };
+  return { status: 202, body: { ...body, status: { ...body.status, operation: { id, phase: "Pending", initiatedBy: by, cause } } } };
+}
+
+/**
+ * The same for an application that the service does not manage: nothing is delivered that it could ride on, so the agent is asked now, and
+ * must be connected. The id comes from the idempotency key, because the agent does each id once.
+ */
+async function operate(
+  s: Services,
+  call: ActCall,
+  app: Stored,
+  action: (id: string, by: string) => Partial<Asked>,
+  cause: Operation["cause"],
+  check: ((sql: Sql, app: Stored) => Promise<void>) | undefined,
+): Promise<Accepted> {
+  await check?.(s.db, app);
+  const agent = await requireAgentOf(s.db, app);
+  const by = nameOf(call.caller);
+  const key = call.headers.idempotencyKey;
+  const id =
+    key === undefined ? randomBytes(8).toString("hex") : digest([by, call.operation, app.uid, key, call.body ?? null]).slice(0, 16);
+  const asked = Object.entries(action(id, by)).filter(([, one]) => one !== null);
+  const params = { ...(await questionParams(s.db, app)), action: Object.fromEntries(asked) };
+  const ended = await asking(s, call, agent, async () => {
+    // Before it is done: what was asked for is told even when its answer never comes.
+    await addAudit(s.db, acceptedLine(call));
+    return askAgent(s.db, agent, { kind: "application.operate", params, once: true }, call.signal);
+  });
+  answerOf(ended, (value): value is unknown => value !== undefined);
+  return accepted(app, id, by, cause);
 }
 
 /** A dry run is refused like the real one: that it would be refused is what it is there to tell. */
@@ -89,7 +129,7 @@ function mayRollBack(app: Stored, id: number): void {
 }
 
 /** Whether anything runs, or waits to: what the agent reported may be older than what was asked for. */
-async function mayRun(w: Writer, app: Stored): Promise<boolean> {
+async function mayRun(w: Sql, app: Stored): Promise<boolean> {
   const { operation } = app.status as { operation?: Operation };
   if (operation && ["Pending", "Running", "Terminating"].includes(operation.phase)) return true;
   const delivery = await tryFindDelivery(w, app.account, app.uid);

@@ -1,4 +1,4 @@
-import type { PipelineSpec } from "../../domain/pipelines/graph.ts";
+import type { PipelineSpec } from "../../../../openapi/rules/pipelines/graph.ts";
 import { weakenedBy } from "../../domain/pipelines/weakened.ts";
 import { Problem } from "../../domain/problem.ts";
 import type { Stored } from "../../store/objects.ts";

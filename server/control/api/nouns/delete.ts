@@ -3,11 +3,15 @@ import { notFound, Problem } from "../../domain/problem.ts";
 import { isAskedFor } from "../../domain/trust.ts";
 import { deliverTombstone } from "../../store/deliveries.ts";
 import { deleteKeysIn } from "../../store/keys.ts";
-import { dropDeliveries, movingAway, releaseObject } from "../../store/moves.ts";
-import { removeObject, type Stored, updateObject } from "../../store/objects.ts";
+import { dropDeliveries, isReleased, movingAway, releasedFor, releaseObject } from "../../store/moves.ts";
+import { removeObject, type Stored, tryFindByUid, updateObject } from "../../store/objects.ts";
 import { inhabitantsOf, projectsBeside, usersOf } from "../../store/references.ts";
+import { mappingsInto } from "../../store/shown.ts";
+import { askRescope, removeShownOf } from "../../store/sightings.ts";
 import type { Row } from "../../store/sql.ts";
 import type { Writer } from "../../store/writer.ts";
+import { checkDeletion } from "../discovered/adopt.ts";
+import { leaveScope } from "../discovered/mappings.ts";
 import { checkIfMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
@@ -15,6 +19,7 @@ import { write } from "../write.ts";
 import { checkApprovalsKept } from "./approvals-kept.ts";
 import { checkLevel, findObject, show } from "./find.ts";
 import { removeIdentities } from "./identities.ts";
+import { findAgentOf } from "./references.ts";
 
 type DeleteCall = Omit<Call<"deleteApplication">, "operation" | "query"> & {
   operation: string;
@@ -47,13 +52,14 @@ async function removal(s: Services, collection: Collection, call: DeleteCall): P
     const { uid, replace = false, force = false } = call.query;
     if (uid !== undefined && uid !== found.uid) throw notFound();
     checkIfMatch(call.headers.ifMatch, found);
+    await checkDeletion(w, found);
     const used = await whyUsed(w, found, force);
     if (used && !replace) throw used;
+    checkApprovalsKept(call.caller, found, undefined);
     if (used) {
       await releaseObject(w, found.uid);
       return { status: 204 };
     }
-    checkApprovalsKept(call.caller, found, undefined);
     going = await removeOne(w, found, force, call.query.cascade);
     return { status: going ? 202 : 204 };
   });
@@ -68,12 +74,36 @@ async function removeOne(w: Writer, found: Stored, force: boolean, cascade: stri
       return updateObject(w, { ...found, deletionRequestedAt: new Date(), status: { ...found.status, delivery } });
     }
   }
+  await removeNow(w, found);
+  return undefined;
+}
+
+/** Takes an object out of the service, and what was released and kept for it alone. */
+export async function removeNow(w: Writer, found: Stored): Promise<void> {
+  const released = await releasedFor(w, found);
   if (found.collection === "agents" || found.collection === "delegates") await removeIdentities(w, found);
-  if (found.collection === "agents") await dropDeliveries(w, found.uid);
+  if (found.collection === "agents") {
+    await dropDeliveries(w, found.uid);
+    await removeShownOf(w, found.uid);
+  }
+  if (found.collection === "organizations") await leaveScope(w, found.id, "");
+  if (found.collection === "projects") await leaveScope(w, found.org, found.id);
+  if (found.collection === "argoprojectmappings") {
+    const agent = await findAgentOf(w, found);
+    if (agent) await askRescope(w, agent.uid);
+  }
   if (found.collection === "organizations") await deleteKeysIn(w, w.account, found.id, "");
   if (found.collection === "projects") await deleteKeysIn(w, w.account, found.org, found.id);
   await removeObject(w, found);
-  return undefined;
+  await removeReleased(w, released);
+}
+
+/** Removes those of some released objects that nothing needs any more: their replacements have other ids, or never came. */
+export async function removeReleased(w: Writer, uids: readonly string[]): Promise<void> {
+  for (const uid of uids) {
+    const found = await tryFindByUid(w, w.account, uid);
+    if (found && (await isReleased(w, w.account, uid)) && !(await whyUsed(w, found, false))) await removeOne(w, found, false, undefined);
+  }
 }
 
 /** Why an object must not go yet; undefined when it may. */
@@ -95,13 +125,11 @@ async function whyUsed(w: Writer, found: Stored, force: boolean): Promise<Proble
     if (asking.length > 0) return inUse("is a key by which commits must be signed for", asking.slice(0, 5));
   }
   if (found.collection === "organizations" || found.collection === "projects") {
-    const inside = await inhabitantsOf(
-      w,
-      w.account,
-      found.collection === "projects" ? found.org : found.id,
-      found.collection === "projects" ? found.id : "",
-    );
+    const [org, project] = found.collection === "projects" ? [found.org, found.id] : [found.id, ""];
+    const inside = await inhabitantsOf(w, w.account, org, project);
     if (inside.length > 0) return inUse("still holds", inside);
+    const mappings = await mappingsInto(w, w.account, org, project);
+    if (mappings.length > 0) return inUse("is where mappings show discovered objects:", mappings);
   }
   return undefined;
 }

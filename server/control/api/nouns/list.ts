@@ -31,10 +31,10 @@ export function parseFilter(text: string | undefined): { path: string[]; value: 
   return text.split(",").map((term) => {
     const at = term.indexOf("=");
     const field = term.slice(0, Math.max(at, 0)).trim();
-    if (!/^(id|(spec|status)(\.[A-Za-z0-9]{1,64}){1,8})$/.test(field))
+    if (!/^(id|origin|(spec|status)(\.[A-Za-z0-9]{1,64}){1,8})$/.test(field))
       throw new Problem(
         "invalid_request",
-        "`filter` is a list of `field=value`, where a field is `id`, `spec.…` or `status.…`: `spec.agent=prod,status.sync.status=OutOfSync`.",
+        "`filter` is a list of `field=value`, where a field is `id`, `origin`, `spec.…` or `status.…`: `spec.agent=prod,status.sync.status=OutOfSync`.",
       );
     return { path: field.split("."), value: term.slice(at + 1) };
   });

@@ -1,13 +1,16 @@
-import type { Collection } from "../../domain/nouns.ts";
+import { type Collection, isDiscovered } from "../../domain/nouns.ts";
 import type { Stored } from "../../store/objects.ts";
+import { countsShown } from "../../store/sightings.ts";
 import type { Sql } from "../../store/sql.ts";
 import { type WorkerRow, workersOf } from "../../store/workers.ts";
+import { withOwners } from "../discovered/owners.ts";
 
 /**
- * Adds to agents and delegates what changes every few seconds, as the time of the last contact. It is read when asked for and never
+ * Adds the addresses of owners to what is generated, and to agents and delegates what changes every few seconds, as the time of the last contact. It is read when asked for and never
  * stored with the object: hundreds of workers would fill the watch log with heartbeats, and every person's If-Match would fail.
  */
 export async function withLiveStatus(sql: Sql, collection: Collection, objects: Stored[]): Promise<Stored[]> {
+  if (isDiscovered(collection)) return withOwners(sql, objects);
   if ((collection !== "agents" && collection !== "delegates") || objects.length === 0) return objects;
   const workers = await workersOf(
     sql,
@@ -15,12 +18,21 @@ export async function withLiveStatus(sql: Sql, collection: Collection, objects: 
     objects.map((o) => o.uid),
   );
   const running = collection === "delegates" ? await runningOf(sql, workers) : new Map<string, number>();
+  const shown =
+    collection === "agents"
+      ? await countsShown(
+          sql,
+          objects[0]!.account,
+          objects.map((o) => o.uid),
+        )
+      : new Map();
   return objects.map((o) => {
     const mine = workers.filter((w) => w.objectUid === o.uid);
     const seen = mine.map((w) => w.lastSeenAt).filter((d) => d !== undefined);
     const lastSeenAt = seen.length ? new Date(Math.max(...seen.map(Number))).toISOString() : o.status.lastSeenAt;
     const instances = collection === "delegates" ? { instances: mine.map((w) => instance(w, running.get(w.worker) ?? 0)) } : {};
-    return { ...o, status: { ...o.status, ...(lastSeenAt ? { lastSeenAt } : {}), ...instances } };
+    const found = shown.has(o.uid) ? { discovered: shown.get(o.uid) } : {};
+    return { ...o, status: { ...o.status, ...(lastSeenAt ? { lastSeenAt } : {}), ...instances, ...found } };
   });
 }
 

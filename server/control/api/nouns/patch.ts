@@ -1,6 +1,7 @@
 import { mergePatch } from "../../../base/merge-patch.ts";
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
+import { checkChange } from "../discovered/adopt.ts";
 import { checkIfMatch, etag } from "../preconditions.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";
@@ -12,7 +13,7 @@ import { save } from "./save.ts";
 type PatchCall = Omit<Call<"patchAgent">, "body" | "operation" | "query"> & {
   operation: string;
   body: { spec: Record<string, any> };
-  query: { org?: string; move?: boolean };
+  query: { org?: string; move?: boolean; adopt?: boolean };
 };
 type PatchReply<C extends Collection> = { status: 200; body: ObjectOf<C>; headers: Record<string, string> };
 
@@ -24,12 +25,20 @@ export const patch =
     return write(s, call, async (w) => {
       const existing = await findObject(w, collection, call.scope, call.params.id);
       checkIfMatch(call.headers.ifMatch, existing);
+      await checkChange(w, existing, call.query.adopt === true);
       const spec = mergePatch(existing.spec, call.body.spec);
       if (spec === null || typeof spec !== "object" || Array.isArray(spec))
         throw new Problem("invalid_request", "`spec` must be an object.", { pointer: "/spec" });
       const saved = await save(
         w,
-        { collection, scope: call.scope, id: call.params.id, existing, change: call.query.move ? "move" : "update" },
+        {
+          collection,
+          scope: call.scope,
+          id: call.params.id,
+          existing,
+          change: call.query.move ? "move" : "update",
+          adopt: call.query.adopt === true,
+        },
         spec as Record<string, any>,
       );
       checkApprovalsKept(call.caller, existing, saved);

@@ -20,6 +20,12 @@ export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec)
   for (const { pointer, reference, to } of referencesIn(noun, spec)) {
     const place = resolveReference(reference, scope);
     const object = place && (await tryFindObject(sql, to, place.scope, place.id));
+    if (object && object.origin !== "managed")
+      throw new Problem(
+        "reference_not_found",
+        `\`${reference}\` was found in the cluster, and the service does not manage it: take it over first (\`adopt=true\`), or name another one.`,
+        { pointer },
+      );
     if (!object || object.deletionRequestedAt)
       throw new Problem(
         "reference_not_found",
@@ -65,8 +71,14 @@ export function checkSameProject(targets: readonly Target[]): void {
       );
 }
 
-/** The agent that a delivered object is registered with. */
+/** The agent that a specification names, if it can be found. */
+export async function tryFindAgent(sql: Sql, scope: Scope, { agent }: Spec): Promise<Stored | undefined> {
+  const place = typeof agent === "string" ? resolveReference(agent, scope) : undefined;
+  return place && tryFindObject(sql, "agents", place.scope, place.id);
+}
+
+/** The agent that a delivered object is registered with, or that found it. */
 export async function findAgentOf(sql: Sql, object: Stored): Promise<Stored | undefined> {
-  const uid = await referenceOf(sql, object, "agent");
+  const uid = object.agentUid ?? (await referenceOf(sql, object, "agent"));
   return uid === undefined ? undefined : tryFindByUid(sql, object.account, uid);
 }

@@ -1,5 +1,8 @@
+import { keepsNothing } from "../../../../openapi/audience.ts";
 import { canonical } from "../../../base/canonical.ts";
 import { clusterIdFaults } from "../../domain/cluster.ts";
+import type { Found } from "../../domain/discover.ts";
+import { withMoved } from "../../domain/moved.ts";
 import { type Collection, isDelivered, nouns } from "../../domain/nouns.ts";
 import { Problem, refuse } from "../../domain/problem.ts";
 import { type Scope, workerName } from "../../domain/scope.ts";
@@ -7,13 +10,19 @@ import { checkRules, checkSchema, type Spec, withDefaults } from "../../domain/s
 import { tenantFaults } from "../../domain/tenants.ts";
 import { statusAfterChange } from "../../domain/webhook.ts";
 import { deliverSpec, deliverToUsersOf } from "../../store/deliveries.ts";
+import { releasedFor } from "../../store/moves.ts";
 import { insertObject, type Stored, updateObject } from "../../store/objects.ts";
 import { setReferences } from "../../store/references.ts";
 import { currentServiceKey } from "../../store/servicekeys.ts";
+import { askRescope, dropSighting } from "../../store/sightings.ts";
 import type { Writer } from "../../store/writer.ts";
+import { checkAdoption, checkChange, checkPlace } from "../discovered/adopt.ts";
+import { checkMapping } from "../discovered/mappings.ts";
+import { removeReleased } from "./delete.ts";
 import { agentToLeave, type Change, succeed } from "./move.ts";
+import { noteParted } from "./parted.ts";
 import { checkProjects } from "./projects.ts";
-import { checkSameAgent, checkSameProject, resolveAll, type Target } from "./references.ts";
+import { checkSameAgent, checkSameProject, findAgentOf, resolveAll, type Target } from "./references.ts";
 import { checkKept, type Envelope, mayHaveCredentials, sealFor } from "./seal.ts";
 
 /** Where a spec is put, and what it makes of the object that is there. */
@@ -23,6 +32,8 @@ export interface Place {
   id: string;
   existing: Stored | undefined;
   change: Change;
+  /** A discovered object is taken over by this write. */
+  adopt?: boolean;
 }
 
 /**
@@ -36,6 +47,8 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
     throw new Problem("being_deleted", "The object is being deleted by its agent. Wait until it is gone, then create it again.");
   const whole = withDefaults(noun, given);
   checkSchema(noun, whole);
+  if (existing) await checkChange(w, existing, place.adopt === true);
+  const adopted = existing !== undefined && existing.origin !== "managed";
   if (collection === "clusters") refuse(clusterIdFaults(id));
   checkRules(noun, whole, change === "replace" ? undefined : existing?.spec);
   const { credentials, sealedCredentials, ...spec } = whole;
@@ -44,6 +57,8 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   checkSameProject(targets);
   await checkProjects(w, { collection, scope, spec, targets });
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
+  if (adopted) checkAdoption(existing, agent, targets);
+  if (agent && collection === "argoprojectmappings") await checkMapping(w, scope, spec, agent);
   if (agent) refuse(tenantFaults(collection, agent, scope, whole));
   const sealed =
     agent && mayHaveCredentials(collection)
@@ -52,19 +67,28 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   // Another agent, and an object that takes the place of this one, never have the credentials that are kept.
   const keeps = change !== "replace" && existing?.spec.agent === spec.agent;
   if (existing && keeps && !sealed && mayHaveCredentials(collection)) checkKept(collection, existing, spec);
+  // The key of an App that is taken out goes with it.
+  const drops = existing !== undefined && !sealed && mayHaveCredentials(collection) && keepsNothing(existing.spec, spec);
 
+  const released = existing ? await releasedFor(w, existing) : [];
   const leaves = existing && (await agentToLeave(w, noun, existing, { agent, spec: whole, change }));
   const anew = leaves !== undefined || change === "replace";
   // New credentials are a change, though nothing of them is stored with the spec.
-  if (existing && !anew && !sealed && canonical(existing.spec) === canonical(spec)) return existing;
+  if (agent && !adopted && (!existing || leaves)) await checkPlace(w, agent, { collection, scope, id, uid: existing?.uid });
+  if (existing && !anew && !sealed && !adopted && canonical(existing.spec) === canonical(spec)) return existing;
   const heir = existing && anew ? await succeed(w, existing, leaves, change) : undefined;
   const before = heir ?? existing;
+  const agentBefore = existing && collection === "argoprojectmappings" ? (await findAgentOf(w, existing))?.uid : undefined;
   const saved = before
     ? await updateObject(w, {
         ...before,
-        generation: before.generation + 1,
+        // A take-over of an object as it is changes nothing that a client has planned with.
+        generation: before.generation + (adopted && canonical(before.spec) === canonical(spec) ? 0 : 1),
+        origin: "managed",
+        found: leaves ? undefined : managedFound(before),
+        agentUid: undefined,
         spec,
-        status: await statusOf(w, before, spec, { heir, leaves, sealed }),
+        status: await statusOf(w, before, spec, { heir, leaves, sealed, drops }),
       })
     : await insertObject(w, { ...scope, collection, id, spec, status: await firstStatus(w, collection, sealed) });
   await setReferences(
@@ -72,8 +96,12 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
     saved.uid,
     targets.map((t) => ({ pointer: t.pointer, toUid: t.object.uid })),
   );
-  if (agent) await deliver(w, saved, agent, sealed, existing);
+  if (adopted) await dropSighting(w, existing.uid);
+  if (agent) await deliver(w, saved, agent, { sealed, drops, before: existing });
+  if (collection === "argoprojectmappings") for (const one of new Set([agent?.uid, agentBefore])) if (one) await askRescope(w, one);
   if (heir) await deliverToUsersOf(w, heir.uid);
+  if (leaves) await noteParted(w, saved);
+  await removeReleased(w, released);
   return saved;
 }
 
@@ -82,16 +110,19 @@ async function statusOf(
   w: Writer,
   before: Stored,
   spec: Spec,
-  { heir, leaves, sealed }: { heir: Stored | undefined; leaves: Stored | undefined; sealed: Envelope | undefined },
+  { heir, leaves, sealed, drops }: { heir: Stored | undefined; leaves: Stored | undefined; sealed: Envelope | undefined; drops: boolean },
 ): Promise<Record<string, unknown>> {
   const { collection } = before;
   if (heir) {
     const first = await firstStatus(w, collection, sealed);
     return leaves ? { ...first, delivery: movingFrom(leaves) } : first;
   }
-  if (collection !== "webhooks") return statusAfter(collection, before.status, sealed);
+  if (collection !== "webhooks") return statusAfter(collection, drops ? { ...before.status, credentials: "None" } : before.status, sealed);
   return { ...statusAfterChange(before, spec, { key: await currentServiceKey(w), now: await clock(w) }) };
 }
+
+/** What was taken over still shows the live object; what its specification says is said there. */
+const managedFound = ({ found }: Stored): Found | undefined => found && { live: found.live };
 
 const movingFrom = (agent: Stored) => ({
   state: "Pending",
@@ -103,12 +134,24 @@ async function deliver(
   w: Writer,
   saved: Stored,
   agent: Target["object"],
-  sealed: Envelope | undefined,
-  before: Stored | undefined,
+  { sealed, drops, before }: { sealed: Envelope | undefined; drops: boolean; before: Stored | undefined },
 ): Promise<void> {
   const { account, org, project, uid, id, collection } = saved;
   if (!isDelivered(collection)) return;
-  await deliverSpec(w, { account, org, project, agentUid: agent.uid, uid, collection, id, name: workerName(agent, saved, id), sealed });
+  const live = before && before.origin !== "managed" ? before.found!.live : undefined;
+  await deliverSpec(w, {
+    account,
+    org,
+    project,
+    agentUid: agent.uid,
+    uid,
+    collection,
+    id,
+    name: live?.name ?? workerName(agent, saved, id),
+    sealed,
+    drops,
+    ...(live ? { live: { namespace: live.namespace, uid: live.uid } } : {}),
+  });
   // The address is what users of a repository or cluster are told of it.
   if (before && (before.spec.url !== saved.spec.url || before.spec.server !== saved.spec.server)) await deliverToUsersOf(w, uid);
 }
@@ -127,5 +170,7 @@ async function firstStatus(w: Writer, collection: Collection, sealed: Envelope |
 
 function statusAfter(collection: Collection, status: Record<string, unknown>, sealed: Envelope | undefined): Record<string, unknown> {
   if (!isDelivered(collection)) return status;
+  // A write has checked that everything it refers to is with the same agent.
+  if (status.conditions) status = withMoved(status, [], new Date());
   return { ...status, delivery: PENDING, ...(sealed ? { credentials: "Pending" } : {}) };
 }

@@ -21,7 +21,8 @@ const step = (id: string, more: object = {}) => ({
   task: { kind: "shell.run", params: { script: "true" }, selectors: ["prod"] },
   ...more,
 });
-const as = (who: string, method: string, path: string, body?: object) => s.ask(method, path, { key: keys[who], ...(body ? { body } : {}) });
+const as = (who: string, method: string, path: string, body?: object) =>
+  s.ask(method, path, { ...(who === "first" ? {} : { key: keys[who] }), ...(body ? { body } : {}) });
 const define = (who: string, id: string, steps: object[]) => as(who, "PUT", `/v1/pipelines/${id}`, { spec: { steps } });
 
 describe("an editor and the approval of an admin", () => {
@@ -112,5 +113,65 @@ describe("a delegate that asks for an approval by an admin", () => {
   });
   test("an editor cannot take the requirement from the delegate", async () => {
     expect((await as("eve", "PATCH", "/v1/delegates/guarded", { spec: { requiresApproval: null } })).status).toBe(403);
+  });
+});
+
+describe("two keys of one person", () => {
+  const make = async (who: string, id: string, role: string, query = "") =>
+    (keys[id] = (await as(who, "POST", `/v1/apikeys${query}`, { id, role })).body.key);
+  const run = async (who: string, id: string) => (await as(who, "POST", `/v1/pipelines/${id}/run`, {})).body.id as string;
+  const decide = (who: string, id: string, word = "approve") => as(who, "POST", `/v1/runs/${id}/steps/go/${word}`, {});
+  beforeAll(async () => {
+    await make("ann", "ann2", "admin");
+    await make("ann2", "ann3", "editor");
+    await define("ann", "four-eyes", [{ id: "go", approval: { role: "editor", excludeRequester: true } }, step("deploy")]);
+    await define("ann", "two", [{ id: "go", approval: { role: "editor", minimum: 2 } }, step("deploy")]);
+  });
+
+  // requester | approver | allowed. Ann made ann2, ann2 made ann3; the account's first key made ann, bob and eve.
+  test.each<[string, string, boolean]>([
+    ["ann", "ann", false],
+    ["ann", "ann2", false],
+    ["ann2", "ann", false],
+    ["ann2", "ann3", false],
+    ["ann3", "ann2", false],
+    ["ann", "bob", true],
+    ["ann3", "eve", true],
+    ["bob", "ann2", true],
+    ["first", "ann", true],
+    ["eve", "first", true],
+    ["first", "first", false],
+  ])("%s starts a run, and %s approves it: %s", async (requester, approver, allowed) => {
+    const id = await run(requester, "four-eyes");
+    for (const word of ["reject", "approve"].slice(allowed ? 1 : 0))
+      expect((await decide(approver, id, word)).status).toBe(allowed ? 200 : 403);
+    if (requester !== approver && !allowed)
+      expect((await decide(approver, id)).body.detail).toBe(
+        `The person who started the run does not decide about this step. key:${approver} and key:${requester} count as one person, because both come from key:ann: use a key that the account's first key made for another person.`,
+      );
+  });
+
+  test("a key that is deleted and made again under another person's id keeps the lineage of its maker", async () => {
+    await make("first", "dan", "admin");
+    await as("ann", "DELETE", "/v1/apikeys/dan");
+    await make("ann", "dan", "admin");
+    expect((await decide("dan", await run("ann3", "four-eyes"))).status).toBe(403);
+    // A key of the first key's id is not the first key.
+    const scope = "?org=lineage";
+    await s.ask("PUT", "/v1/organizations/lineage", { body: { spec: {} } });
+    await make("ann", "admin", "admin", scope);
+    const { items } = (await s.ask("GET", `/v1/apikeys${scope}`)).body;
+    expect(items).toMatchObject([{ id: "admin", lineage: "key:ann" }]);
+  });
+
+  test("give one approval of two", async () => {
+    const id = await run("bob", "two");
+    expect((await decide("ann", id)).status).toBe(200);
+    expect(await decide("ann3", id)).toMatchObject({
+      status: 403,
+      body: { detail: expect.stringContaining("key:ann has approved this step already. key:ann3 and key:ann count as one person") },
+    });
+    expect((await s.ask("GET", `/v1/runs/${id}`)).body.steps[0]).toMatchObject({ state: "Waiting", decisions: [{ by: "key:ann" }] });
+    expect((await decide("eve", id)).body.steps[0].state).toBe("Succeeded");
   });
 });

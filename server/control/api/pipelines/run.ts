@@ -1,5 +1,5 @@
-import { nameOf } from "../../access/authenticate.ts";
-import type { PipelineSpec } from "../../domain/pipelines/graph.ts";
+import type { PipelineSpec } from "../../../../openapi/rules/pipelines/graph.ts";
+import { lineageOf, nameOf } from "../../access/authenticate.ts";
 import { inputsOf } from "../../domain/pipelines/inputs.ts";
 import { tryLockRun, viewRun } from "../../store/runs.ts";
 import { advanceRun, startRun } from "../../tasks/runs.ts";
@@ -20,7 +20,8 @@ export const runPipeline =
       const pipeline = await findObject(w, "pipelines", call.scope, call.params.id);
       const inputs = inputsOf(pipeline.spec as PipelineSpec, call.body.inputs ?? {});
       await s.bounds.admit(w, call.scope);
-      return { status: 201 as const, body: viewRun(await startRun(w, pipeline, inputs, nameOf(call.caller))) };
+      const by = { requestedBy: nameOf(call.caller), requester: lineageOf(call.caller) };
+      return { status: 201 as const, body: viewRun(await startRun(w, pipeline, inputs, by)) };
     });
 
 /** Cancels a run: what has not begun never does, what runs is asked to end. A run that has ended stays as it is. */

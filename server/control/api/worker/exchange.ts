@@ -6,6 +6,8 @@ import { type Said, type SessionRow, saveSaid } from "../../store/sessions.ts";
 import { writing } from "../../store/writer.ts";
 import { cancelledOf, leaseQuestions, repeatLeases, type WorkerTask } from "../../tasks/lease.ts";
 import { setConnected } from "../../tasks/presence.ts";
+import { takeConditions } from "../discovered/conditions.ts";
+import { takeDiscovered, takeListed } from "../discovered/intake.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler, Reply } from "../typed.ts";
 import { Waiter } from "../waiter.ts";
@@ -38,6 +40,9 @@ async function serveAgent(s: Services, call: Call<"exchange">, session: SessionR
   const { body } = call;
   if (body.known) await s.db.transaction((tx) => setKnown(tx, session.account, session.objectUid, saneKnown(body.known!)));
   if (body.reports?.length) await takeReports(s, session, body.reports);
+  if (body.discovered?.length) await takeDiscovered(s, session, body.discovered);
+  if (body.listed?.length) await takeListed(s, session, body.listed);
+  if (body.conditions) await takeConditions(s, session, body.conditions);
   const ends = Date.now() + body.wait * 1_000;
   const waiter = new Waiter(s.db, session.account, ["sessions", agentTopic(session.objectUid), `worker:${session.worker}`]);
   try {

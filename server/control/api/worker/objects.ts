@@ -1,5 +1,5 @@
 import type { Schemas } from "../../domain/nouns.ts";
-import { keyOf, workerName } from "../../domain/scope.ts";
+import { isSame, keyOf, type Scope, workerName } from "../../domain/scope.ts";
 import { sourcesOf } from "../../domain/spec.ts";
 import { type Due, namesOfApplications, takeDue } from "../../store/deliveries.ts";
 import { type Stored, toStored } from "../../store/objects.ts";
@@ -33,7 +33,15 @@ export async function collectObjects(s: Services, tx: Tx, session: SessionRow): 
 }
 
 async function toWorkerObject(tx: Tx, session: SessionRow, d: Due): Promise<WorkerObject> {
-  const base = { worker: session.worker, collection: d.collection, key: keyOf(d, d.id), name: d.name, uid: d.uid, generation: d.revision };
+  const base = {
+    worker: session.worker,
+    collection: d.collection,
+    key: keyOf(d, d.id),
+    name: d.name,
+    uid: d.uid,
+    generation: d.revision,
+    ...(d.live ? { namespace: d.live.namespace, adopt: { uid: d.live.uid, ...tenantIn(session, d) } } : {}),
+  };
   if (d.op === "delete") return { ...base, op: "delete", ...(d.cascade ? { cascade: d.cascade } : {}) };
   const resolved = await resolve(tx, session, d);
   return {
@@ -45,6 +53,10 @@ async function toWorkerObject(tx: Tx, session: SessionRow, d: Due): Promise<Work
     ...(d.action ? { action: d.action as Schemas["WorkerAction"] } : {}),
   };
 }
+
+/** The name of an object that was taken over says nothing of its scope. */
+const tenantIn = (agent: Scope, object: Scope): { tenant?: string } =>
+  isSame(agent, object) ? {} : { tenant: `${object.org || "-"}/${object.project || "-"}` };
 
 /** What the references of an object stand for, read when it is sent: the newest address counts. Nothing when it has none that matter there. */
 async function resolve(tx: Tx, agent: SessionRow, d: Due): Promise<WorkerObject["resolved"]> {
@@ -64,7 +76,9 @@ async function resolve(tx: Tx, agent: SessionRow, d: Due): Promise<WorkerObject[
   const [project, within] = [nameOf("/spec/appProject"), nameOf("/spec/within")];
   const projects = project || within ? { ...(project ? { appProject: project } : {}), ...(within ? { within } : {}) } : undefined;
   if (d.collection !== "applications") return projects;
-  const [name, server] = [nameOf("/spec/destination/cluster"), at.get("/spec/destination/cluster")?.spec.server];
+  const cluster = at.get("/spec/destination/cluster");
+  // A cluster that was taken over is known by what its Secret says, not by the name of that.
+  const [name, server] = [cluster?.found?.live.displayName ?? nameOf("/spec/destination/cluster"), cluster?.spec.server];
   const waitsFor = await neighbours(tx, agent, d);
   return {
     ...projects,

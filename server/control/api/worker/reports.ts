@@ -2,9 +2,10 @@ import { isDelivered, nouns } from "../../domain/nouns.ts";
 import { differs, observe, type Report } from "../../domain/observe.ts";
 import { saveReported, tryFindDelivery } from "../../store/deliveries.ts";
 import { endTombstone } from "../../store/moves.ts";
-import { removeObject, touchReport, tryFindByUid, updateObject } from "../../store/objects.ts";
+import { touchReport, tryFindByUid, updateObject } from "../../store/objects.ts";
 import type { SessionRow } from "../../store/sessions.ts";
 import { type Writer, writing } from "../../store/writer.ts";
+import { removeNow, removeReleased } from "../nouns/delete.ts";
 import type { Services } from "../services.ts";
 
 // One transaction holds the account's lock; this many reports keep it for some tens of milliseconds.
@@ -25,7 +26,8 @@ async function takeReport(s: Services, w: Writer, session: SessionRow, report: R
   if (!delivery || delivery.agentUid !== session.objectUid || !isDelivered(delivery.collection)) return;
   // A tombstone of an object that moved away: there is nothing to tell of it but its end.
   if (delivery.heir !== undefined) {
-    if (report.outcome === "deleted" && report.generation === delivery.revision) await endTombstone(w, delivery.uid);
+    if (report.outcome === "deleted" && report.generation === delivery.revision)
+      await removeReleased(w, await endTombstone(w, delivery.uid));
     return;
   }
   const object = await tryFindByUid(w, w.account, report.uid);
@@ -41,7 +43,7 @@ async function takeReport(s: Services, w: Writer, session: SessionRow, report: R
       "fields of a report do not fit the contract and were left out",
     );
   if (seen.gone) {
-    await removeObject(w, object);
+    await removeNow(w, object);
     return;
   }
   await saveReported(w, delivery, {

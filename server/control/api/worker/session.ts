@@ -70,6 +70,7 @@ export const openSession =
           heartbeatSeconds: HEARTBEAT_SECONDS,
           leaseSeconds: LEASE_SECONDS,
           capacity,
+          ...(worker.kind === "agent" ? { features: ["discovered"] } : {}),
         },
       };
     });

@@ -1,5 +1,5 @@
+import type { PipelineSpec, PipelineStep } from "../../../../openapi/rules/pipelines/graph.ts";
 import { advance, dueAt, type Move, type RunNow, type RunStep, type TaskNow } from "./advance.ts";
-import type { PipelineSpec, PipelineStep } from "./graph.ts";
 
 const BEGAN = new Date("2030-01-01T00:00:00Z");
 const after = (seconds: number) => new Date(BEGAN.getTime() + seconds * 1_000);

@@ -1,7 +1,9 @@
+import { parseCondition } from "../../../../openapi/rules/pipelines/condition.ts";
+import { splitParams } from "../../../../openapi/rules/pipelines/expression.ts";
+import { needsOf, type PipelineSpec, type PipelineStep } from "../../../../openapi/rules/pipelines/graph.ts";
+import { personOf } from "../approval.ts";
 import type { Schemas } from "../nouns.ts";
-import { holds, parseCondition } from "./condition.ts";
-import { splitParams } from "./expression.ts";
-import { needsOf, type PipelineSpec, type PipelineStep } from "./graph.ts";
+import { holds } from "./condition.ts";
 import { fitTypes, valueFaults } from "./params.ts";
 import { resolve, resolveText, Unresolved, type Values } from "./resolve.ts";
 
@@ -114,7 +116,7 @@ export function advance(spec: PipelineSpec, run: RunNow, tasks: ReadonlyMap<stri
     const decisions = at.decisions ?? [];
     const no = decisions.find((d) => d.decision === "rejected");
     if (no) return end("Failed", "Rejected", `Rejected by ${no.by}${no.comment ? `: ${no.comment}` : ""}`);
-    if (decisions.length >= minimum) return end("Succeeded");
+    if (new Set(decisions.map(personOf)).size >= minimum) return end("Succeeded");
     const late = at.startedAt && now.getTime() >= Date.parse(at.startedAt) + timeoutSeconds * 1_000;
     return late ? end("Failed", "ApprovalTimedOut", `Not decided within ${timeoutSeconds} s.`) : undefined;
   }

@@ -1,5 +1,5 @@
+import type { PipelineSpec, PipelineStep } from "../../../../openapi/rules/pipelines/graph.ts";
 import { checkPipeline } from "./check.ts";
-import type { PipelineSpec, PipelineStep } from "./graph.ts";
 import { inputsOf } from "./inputs.ts";
 
 const run = (id: string, { env, ...more }: Partial<PipelineStep> & { env?: string } = {}): PipelineStep =>
@@ -59,7 +59,7 @@ test.each<[string, PipelineSpec, string, RegExp]>([
     "an unknown need",
     spec([run("build"), run("b", { needs: ["biuld"] })]),
     "/spec/steps/1/needs/0",
-    /no step `biuld`; did you mean `build`/,
+    /no step `biuld`. Did you mean `build`\?/,
   ],
   ["a circle", spec([run("a", { needs: ["b"] }), run("b", { needs: ["a"] })]), "/spec/steps/0/needs", /a → b → a/],
   ["a step that needs itself", spec([run("a", { needs: ["a"] })]), "/spec/steps/0/needs", /a → a/],
@@ -69,7 +69,7 @@ test.each<[string, PipelineSpec, string, RegExp]>([
     "an unknown input",
     spec([run("a", { env: "${inputs.tga}" })], { inputs: { tag: {} } }),
     "/spec/steps/0/task/params/env/X",
-    /no input `tga`; did you mean `tag`/,
+    /no input `tga`. Did you mean `tag`\?/,
   ],
   ["an unknown step", spec([run("a", { env: "${steps.b.state}" })]), "/spec/steps/0/task/params/env/X", /Column 1: there is no step `b`/],
   [
@@ -97,7 +97,7 @@ test.each<[string, PipelineSpec, string, RegExp]>([
     "a parameter that the kind does not have",
     spec([{ id: "a", task: { kind: "shell.run", params: { script: "x", "a/b": 1 } } } as PipelineStep]),
     "/spec/steps/0/task/params/a~1b",
-    /do not fit shell.run/,
+    /There is no `a\/b` of shell.run/,
   ],
   [
     "a value in a script",
@@ -115,13 +115,13 @@ test.each<[string, PipelineSpec, string, RegExp]>([
     "a missing parameter",
     spec([{ id: "a", task: { kind: "shell.run", params: {} } } as PipelineStep]),
     "/spec/steps/0/task/params/script",
-    /required/,
+    /shell.run needs `script`/,
   ],
   [
     "a value that is wrong without any expression",
     spec([run("build"), image({ artifact: { task: "build", name: "i" }, to: ["x"] })]),
     "/spec/steps/1/task/params/artifact/task",
-    /pattern/,
+    /the id of a task/,
   ],
   ["a broken pattern", spec([run("a")], { inputs: { x: { pattern: "[" } } }), "/spec/inputs/x/pattern", /no regular expression/],
   [

@@ -1,5 +1,6 @@
-import { holds, parseCondition } from "./condition.ts";
-import { parseTemplate } from "./expression.ts";
+import { parseCondition } from "../../../../openapi/rules/pipelines/condition.ts";
+import { parseTemplate } from "../../../../openapi/rules/pipelines/expression.ts";
+import { holds } from "./condition.ts";
 import { resolve, Unresolved, type Values } from "./resolve.ts";
 
 const values: Values = {

@@ -1,6 +1,6 @@
+import type { PipelineSpec } from "../../../../openapi/rules/pipelines/graph.ts";
 import { patternMatcher } from "../../../base/pattern.ts";
 import { Problem } from "../problem.ts";
-import type { PipelineSpec } from "./graph.ts";
 
 /**
  * The inputs of a run: what was given, and the defaults of the rest.

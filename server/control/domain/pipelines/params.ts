@@ -1,7 +1,9 @@
+import { paramFaults as shapeFaults } from "../../../../openapi/rules/params.ts";
+import { hasExpression } from "../../../../openapi/rules/pipelines/check.ts";
+import { expressionsOf } from "../../../../openapi/rules/pipelines/expression.ts";
 import type { Schemas } from "../nouns.ts";
 import { checkMeaning, checkParams, schemaFaults, unfit } from "../params.ts";
 import { Problem } from "../problem.ts";
-import { expressionsOf } from "./expression.ts";
 
 type Kind = Schemas["TaskKind"];
 
@@ -10,6 +12,8 @@ type Kind = Schemas["TaskKind"];
  * when the step starts.
  */
 export function paramFaults(kind: Kind, params: Record<string, unknown>, at: string): { pointer: string; detail: string }[] {
+  const said = shapeFaults(kind, params, hasExpression);
+  if (said.length > 0) return said.map(({ pointer, detail }) => ({ pointer: `${at}${pointer}`, detail }));
   const all = schemaFaults(kind, params);
   const sure = all.filter(({ instancePath }) => !isTemplate(valueAt(params, instancePath)));
   if (sure.length > 0) return sure.map((fault) => toFault(unfit(kind, fault, at)));

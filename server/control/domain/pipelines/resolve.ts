@@ -1,4 +1,4 @@
-import { type Expression, parseTemplate } from "./expression.ts";
+import { type Expression, parseTemplate } from "../../../../openapi/rules/pipelines/expression.ts";
 
 /** What expressions are worked out from. */
 export interface Values {

@@ -1,6 +1,6 @@
+import type { PipelineSpec, PipelineStep } from "../../../../openapi/rules/pipelines/graph.ts";
 import { advance, type RunStep, type TaskNow } from "./advance.ts";
 import { checkPipeline } from "./check.ts";
-import type { PipelineSpec, PipelineStep } from "./graph.ts";
 import { gatesOf, weakenedBy } from "./weakened.ts";
 
 const task = (id: string, more: object = {}) => ({ id, task: { kind: "shell.run", params: { script: id } }, ...more }) as PipelineStep;

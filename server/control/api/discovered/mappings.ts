@@ -1,0 +1,87 @@
+import { mappingFor } from "../../domain/discover.ts";
+import { invalid, Problem } from "../../domain/problem.ts";
+import { contains, isSame, type Scope } from "../../domain/scope.ts";
+import type { Spec } from "../../domain/spec.ts";
+import { type Stored, tryFindByUid } from "../../store/objects.ts";
+import { argoProjectsOf, mappingsOf, misplaced, scopeExists, shownIn } from "../../store/shown.ts";
+import { endRescope, type LiveKey, rescopesOf } from "../../store/sightings.ts";
+import type { Sql } from "../../store/sql.ts";
+import { type Writer, writing } from "../../store/writer.ts";
+import type { Services } from "../services.ts";
+import { moveTo, rescopeOne } from "./place.ts";
+
+// One transaction holds the account's lock.
+const BATCH = 25;
+/** How long the answer to a change of a mapping waits for the objects to be in their new scopes; the sweeper does what is left. */
+const WAIT_MS = 2_000;
+
+/**
+ * A mapping is in its agent's own scope: an organisation below must not draw objects of the agent to itself. It shows them in that scope or
+ * below it.
+ */
+export async function checkMapping(sql: Sql, scope: Scope, spec: Spec, agent: Stored): Promise<void> {
+  if (!isSame(agent, scope))
+    throw invalid("/spec/agent", "A mapping belongs to the scope of its agent: create it there, by someone who may write in that scope.");
+  const target = { account: scope.account, org: spec.targetOrg ?? scope.org, project: spec.targetProject ?? "" };
+  if (!target.org)
+    throw invalid(
+      "/spec/targetOrg",
+      "Name the organization to show the objects in. Without a mapping they are shown in the agent's scope.",
+    );
+  const pointer = spec.targetOrg === undefined ? "/spec/targetProject" : "/spec/targetOrg";
+  if (!contains(scope, target))
+    throw invalid(pointer, "The objects can be shown in the agent's scope and below it, not in another organization.");
+  if (!(await scopeExists(sql, target)))
+    throw new Problem(
+      "reference_not_found",
+      `There is no ${target.project ? `project \`${target.project}\` in organization` : "organization"} \`${target.org}\`. Create it first.`,
+      { pointer: target.project ? "/spec/targetProject" : pointer },
+    );
+}
+
+/** Moves objects to where the mappings of their agents say now, for as long as `until` allows. */
+export async function rescope(s: Pick<Services, "db">, account: string, until = Date.now() + WAIT_MS): Promise<void> {
+  for (const asked of await rescopesOf(s.db, account)) {
+    const agent = await tryFindByUid(s.db, account, asked.agentUid);
+    if (agent && !(await rescopeAgent(s, agent, until))) return;
+    await endRescope(s.db, account, asked);
+  }
+}
+
+async function rescopeAgent({ db }: Pick<Services, "db">, agent: Stored, until: number): Promise<boolean> {
+  const mappings = await mappingsOf(db, agent);
+  const targets = (await argoProjectsOf(db, agent.account, agent.uid)).flatMap((argoProject) => {
+    const mapping = mappingFor(mappings, argoProject);
+    return mapping ? [{ argoProject, org: mapping.org, project: mapping.project }] : [];
+  });
+  let after: LiveKey | undefined;
+  for (;;) {
+    const batch = await misplaced(db, agent, targets, after, BATCH);
+    if (batch.length === 0) return true;
+    if (Date.now() >= until) return false;
+    await writing(db, agent.account, async (w) => {
+      for (const sighting of batch) await rescopeOne(w, agent, sighting);
+    });
+    after = batch.at(-1);
+  }
+}
+
+/** What is shown in an organisation or project that goes is shown in its agent's own scope again. */
+export async function leaveScope(w: Writer, org: string, project: string): Promise<void> {
+  for (const uid of await shownIn(w, w.account, org, project)) {
+    const object = await tryFindByUid(w, w.account, uid);
+    const agent = object?.agentUid === undefined ? undefined : await tryFindByUid(w, w.account, object.agentUid);
+    if (object && agent) await moveTo(w, object, agent, agent);
+  }
+}
+
+/** Runs a handler that changes a mapping, and then moves what it concerns. */
+export const thenRescope =
+  <C extends { scope: Scope }, R>(s: Services, handler: (call: C) => Promise<R>) =>
+  async (call: C): Promise<R> => {
+    const reply = await handler(call);
+    await rescope(s, call.scope.account).catch((err: unknown) =>
+      s.log.warn({ err }, "discovered objects could not be moved to their new scopes; the next sweep repeats it"),
+    );
+    return reply;
+  };

@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { canonical } from "../../../base/canonical.ts";
+import { type DiscoveredReport, idsFor, mappingFor, referenceTo } from "../../domain/discover.ts";
+import { contains, isSame, type Scope } from "../../domain/scope.ts";
+import { relocateObject, removeObject, type Stored, tryFindByUid, tryFindObject, updateObject } from "../../store/objects.ts";
+import { mappingsOf, scopeExists, tryFindDelivered } from "../../store/shown.ts";
+import { dropSighting, type Sighting } from "../../store/sightings.ts";
+import type { Sql } from "../../store/sql.ts";
+import type { Writer } from "../../store/writer.ts";
+
+/** The namespace in which an agent keeps what it is given. */
+export const homeOf = (agent: Stored): string => agent.spec.namespace ?? "outpost-agent";
+
+export async function removeShown(w: Writer, object: Stored): Promise<void> {
+  await dropSighting(w, object.uid);
+  await removeObject(w, object);
+}
+
+export const placeIn = ({ account, org, project }: Scope): Scope => ({ account, org, project });
+
+/** The first id of a list that no object has. Managed objects are never asked to give one up. */
+export async function freeId(
+  w: Writer,
+  scope: Scope,
+  { collection }: Pick<DiscoveredReport, "collection">,
+  ids: readonly string[],
+): Promise<string> {
+  for (const id of ids) if (!(await tryFindObject(w, collection, scope, id))) return id;
+  // Only a person who gives all of these ids to other objects gets here.
+  return randomUUID();
+}
+
+/** Shows a discovered object in another scope, or under another id of the same scope where `aside` says that the plain one is needed. */
+export async function moveTo(w: Writer, object: Stored, agent: Stored, scope: Scope, aside = false): Promise<Stored> {
+  const { namespace, name } = object.found!.live;
+  const key = { collection: object.collection as DiscoveredReport["collection"], namespace, name };
+  const ids = idsFor(key, agent.uid, homeOf(agent)).filter((id) => !aside || id !== object.id);
+  const id = await freeId(w, scope, key, ids);
+  const moved = await relocateObject(w, object, { org: scope.org, project: scope.project, id });
+  const spec = { ...moved.spec, agent: referenceTo(agent, scope) };
+  return canonical(spec) === canonical(moved.spec) ? moved : updateObject(w, { ...moved, spec });
+}
+
+export interface Scopes {
+  /** The scope that a report belongs to by its mark or its Argo project. */
+  of(report: Pick<DiscoveredReport, "tenant" | "argoProject">, ownerScope: Scope | undefined): Promise<Scope>;
+}
+
+/**
+ * Where a discovered object is shown: in the scope of its tenant mark, else in that of the managed set that makes it, else where its Argo
+ * project is mapped to, else in the agent's own. All lie in the agent's scope and exist.
+ */
+export async function scopesOf(sql: Sql, agent: Stored): Promise<Scopes> {
+  const mappings = await mappingsOf(sql, agent);
+  const exists = new Map<string, boolean>();
+  const usable = async (scope: Scope): Promise<boolean> => {
+    if (!contains(agent, scope)) return false;
+    const key = `${scope.org}/${scope.project}`;
+    const known = exists.get(key) ?? (await scopeExists(sql, scope));
+    exists.set(key, known);
+    return known;
+  };
+  const { account } = agent;
+  return {
+    async of({ tenant, argoProject }, ownerScope) {
+      const [org = "", project = ""] = (tenant ?? "").split("/");
+      const mapping = mappingFor(mappings, argoProject);
+      const choices = [
+        ...(tenant ? [{ account, org, project: project === "-" ? "" : project }] : []),
+        ...(ownerScope ? [ownerScope] : []),
+        ...(mapping ? [{ account, org: mapping.org, project: mapping.project }] : []),
+      ];
+      for (const scope of choices) if (await usable(scope)) return scope;
+      return placeIn(agent);
+    },
+  };
+}
+
+/** Where a report's object belongs. */
+export async function scopeOf(
+  { w, agent, home, scopes }: { w: Sql; agent: Stored; home: string; scopes: Scopes },
+  report: Pick<DiscoveredReport, "owner" | "tenant" | "argoProject" | "namespace">,
+): Promise<Scope> {
+  const { owner } = report;
+  const set = owner?.kind === "applicationset" ? { ...owner, namespace: owner.namespace ?? report.namespace } : undefined;
+  const managed = set && (await tryFindDelivered(w, agent.account, agent.uid, { ...set, collection: "applicationsets" }, home));
+  return scopes.of(report, managed && { account: agent.account, org: managed.org, project: managed.project });
+}
+
+/** Looks again where an object of an agent belongs, and moves it there. */
+export async function rescopeOne(w: Writer, agent: Stored, sighting: Sighting): Promise<void> {
+  const object = await tryFindByUid(w, w.account, sighting.uid);
+  if (!object?.found) return;
+  const owner = object.found.owner;
+  const report = { owner, tenant: sighting.tenant, argoProject: sighting.argoProject, namespace: sighting.namespace };
+  const scope = await scopeOf({ w, agent, home: homeOf(agent), scopes: await scopesOf(w, agent) }, report);
+  if (!isSame(object, scope)) await moveTo(w, object, agent, scope);
+}

@@ -1,0 +1,169 @@
+import type { Mapping } from "../domain/discover.ts";
+import type { DeliveredCollection, DiscoveredCollection } from "../domain/nouns.ts";
+import type { Scope } from "../domain/scope.ts";
+import { type LiveKey, type Sighting, toSighting } from "./sightings.ts";
+import type { Row, Sql } from "./sql.ts";
+
+/** Secrets of different things are told apart by name: what the agent puts before a delivered name. */
+const PREFIX: Partial<Record<DeliveredCollection, string>> = { repositories: "repo-", clusters: "cluster-" };
+
+/** The name of a delivered object's live object. */
+export const liveNameOf = (collection: DeliveredCollection, name: string): string => (PREFIX[collection] ?? "") + name;
+
+/** A live object that the service delivers. */
+export interface Delivered {
+  uid: string;
+  org: string;
+  project: string;
+  id: string;
+}
+
+/** The delivered object, if there is one, that has the place of a live object. `home` is the agent's own namespace. */
+export async function tryFindDelivered(
+  sql: Sql,
+  account: string,
+  agentUid: string,
+  key: LiveKey,
+  home: string,
+): Promise<Delivered | undefined> {
+  const prefix = PREFIX[key.collection];
+  const bare = prefix === undefined ? key.name : key.name.startsWith(prefix) ? key.name.slice(prefix.length) : undefined;
+  const [row] = await sql.query(
+    `select uid, org, project, id from deliveries where account = $1 and agent_uid = $2 and collection = $3
+     and (live_uid is not null and name = $4 and namespace = $5 or live_uid is null and name = $6 and $7) limit 1`,
+    [account, agentUid, key.collection, key.name, key.namespace, bare ?? null, key.namespace === home && bare !== undefined],
+  );
+  return row && { uid: row.uid, org: row.org, project: row.project, id: row.id };
+}
+
+/** Mappings of an agent. They are in the agent's own scope, so nobody below it can draw objects of it to themselves. */
+export async function mappingsOf(sql: Sql, agent: Scope & { id: string }): Promise<Mapping[]> {
+  const rows = await sql.query(
+    `select id, spec from objects where account = $1 and collection = 'argoprojectmappings' and org = $2 and project = $3 and spec->>'agent' = $4`,
+    [agent.account, agent.org, agent.project, agent.id],
+  );
+  return rows.map(({ id, spec }) => ({
+    id,
+    argoProject: spec.argoProject,
+    org: spec.targetOrg ?? agent.org,
+    project: spec.targetProject ?? "",
+  }));
+}
+
+/** Whether a scope exists. */
+export async function scopeExists(sql: Sql, { account, org, project }: Scope): Promise<boolean> {
+  if (!org) return true;
+  const rows = await sql.query(
+    `select 1 from objects where account = $1 and collection = 'organizations' and org = '' and project = '' and id = $2
+     and ($3 = '' or exists (select 1 from objects where account = $1 and collection = 'projects' and org = $2 and project = '' and id = $3))`,
+    [account, org, project],
+  );
+  return rows.length > 0;
+}
+
+/** What makes a generated object: its object here, and whether this service manages that. */
+export async function tryFindOwner(
+  sql: Sql,
+  account: string,
+  agentUid: string,
+  owner: { collection: DiscoveredCollection; name: string; namespace: string },
+  home: string,
+): Promise<(Delivered & { managed: boolean }) | undefined> {
+  const delivered = await tryFindDelivered(sql, account, agentUid, owner, home);
+  if (delivered) return { ...delivered, managed: true };
+  const [row] = await sql.query(
+    `select o.uid, o.org, o.project, o.id from sightings s join objects o on o.account = s.account and o.uid = s.uid
+     where s.account = $1 and s.agent_uid = $2 and s.collection = $3 and s.namespace = $4 and s.name = $5`,
+    [account, agentUid, owner.collection, owner.namespace, owner.name],
+  );
+  return row && { uid: row.uid, org: row.org, project: row.project, id: row.id, managed: false };
+}
+
+/** Mappings that show objects in an organisation, or in one project of it, some of them. */
+export async function mappingsInto(sql: Sql, account: string, org: string, project: string): Promise<Row[]> {
+  return sql.query(
+    `select collection, org, project, id from objects where account = $1 and collection = 'argoprojectmappings' and coalesce(spec->>'targetOrg', org) = $2
+     and ($3 = '' or spec->>'targetProject' = $3) order by 1, 2 limit 5`,
+    [account, org, project],
+  );
+}
+
+/** The Argo projects of what an agent found. */
+export async function argoProjectsOf(sql: Sql, account: string, agentUid: string): Promise<string[]> {
+  const rows = await sql.query(
+    "select distinct argo_project from sightings where account = $1 and agent_uid = $2 and argo_project is not null",
+    [account, agentUid],
+  );
+  return rows.map((row) => row.argo_project);
+}
+
+/** Where the objects of an Argo project belong. */
+export interface Target {
+  argoProject: string;
+  org: string;
+  project: string;
+}
+
+/** Objects that are not where their Argo project says, in the order of their keys, some at a time. Some are right for another reason. */
+export async function misplaced(
+  sql: Sql,
+  agent: Scope & { uid: string },
+  targets: readonly Target[],
+  after: LiveKey | undefined,
+  limit: number,
+): Promise<Sighting[]> {
+  const rows = await sql.query(
+    `select s.* from sightings s join objects o on o.account = s.account and o.uid = s.uid
+     left join unnest($3::text[], $4::text[], $5::text[]) t(argo_project, org, project) on t.argo_project = s.argo_project
+     where s.account = $1 and s.agent_uid = $2 and (o.org, o.project) <> (coalesce(t.org, $6), coalesce(t.project, $7))
+       and (s.collection, s.namespace, s.name) > ($8, $9, $10) order by s.collection, s.namespace, s.name limit $11`,
+    [
+      agent.account,
+      agent.uid,
+      targets.map((t) => t.argoProject),
+      targets.map((t) => t.org),
+      targets.map((t) => t.project),
+      agent.org,
+      agent.project,
+      after?.collection ?? "",
+      after?.namespace ?? "",
+      after?.name ?? "",
+      limit,
+    ],
+  );
+  return rows.map(toSighting);
+}
+
+/** What agents found that is shown in an organisation, or in one project of it. */
+export async function shownIn(sql: Sql, account: string, org: string, project: string): Promise<string[]> {
+  const rows = await sql.query(
+    "select uid from objects where account = $1 and org = $2 and ($3 = '' or project = $3) and origin <> 'managed'",
+    [account, org, project],
+  );
+  return rows.map((row) => row.uid);
+}
+
+/** How many objects are shown that no service made, by their origin, and those of the agent that has most of them. */
+export async function countDiscovered(sql: Sql): Promise<{ generated: number; discovered: number; most: number }> {
+  const [row] = await sql.query(
+    `select count(*) filter (where origin = 'generated')::int generated, count(*) filter (where origin = 'discovered')::int discovered,
+       (select coalesce(max(objects), 0)::int from discoveries) most from objects where origin <> 'managed'`,
+  );
+  return { generated: row!.generated, discovered: row!.discovered, most: row!.most };
+}
+
+/** Another object of an agent that was taken over and has the place of a live object. */
+export async function tryFindTaken(
+  sql: Sql,
+  account: string,
+  agentUid: string,
+  key: LiveKey,
+  but: string | undefined,
+): Promise<Delivered | undefined> {
+  const [row] = await sql.query(
+    `select uid, org, project, id from deliveries where account = $1 and agent_uid = $2 and collection = $3 and name = $4 and namespace = $5
+     and live_uid is not null and op = 'put' and uid is distinct from $6 limit 1`,
+    [account, agentUid, key.collection, key.name, key.namespace, but ?? null],
+  );
+  return row && { uid: row.uid, org: row.org, project: row.project, id: row.id };
+}
