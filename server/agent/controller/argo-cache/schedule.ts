@@ -1,0 +1,106 @@
+import type { ResourceNode } from "./node.ts";
+
+/** What is known of an application's entries. */
+export interface Entry {
+  /** When to write it next, by the clock. */
+  dueAt: number;
+  writtenAt: number;
+  /** When it changed last: what is shown of it is not older. */
+  changedAt: number;
+  /** Of what was written: the states, and the tree with its number of pieces. */
+  states?: string;
+  tree?: string;
+  shards: number;
+  /** What belongs to no application, as of the look of that time. */
+  orphans?: { at: number; nodes: ResourceNode[] };
+  /** Times in a row that it was found on its way to something else. */
+  unsettled: number;
+}
+
+// A burst of changes is one write, and no application is written more often.
+const SOON_MS = 200;
+const EACH_MS = 1_000;
+// While Pods come and go: by these steps, as their own changes are not watched.
+const FOLLOW_MS = [2_000, 5_000, 15_000, 60_000, 300_000];
+
+/** When which application is written: soon after a change, again while something is on its way, and before its entries expire. */
+export class Schedule {
+  readonly #entries = new Map<string, Entry>();
+  readonly #renewMs: number;
+  readonly #now: () => number;
+
+  constructor(ttlSeconds: number, now: () => number) {
+    this.#renewMs = (ttlSeconds * 1_000) / 3;
+    this.#now = now;
+  }
+
+  changed(name: string): void {
+    const entry = this.#entry(name);
+    Object.assign(entry, { changedAt: this.#now(), unsettled: 0 });
+    this.#soon(entry);
+  }
+
+  /** Somebody looks at it: it may have changed unseen. */
+  watched(name: string): void {
+    const entry = this.#entry(name);
+    entry.changedAt = this.#now();
+    this.#soon(entry);
+  }
+
+  #soon(entry: Entry): void {
+    entry.dueAt = Math.min(entry.dueAt, Math.max(this.#now() + SOON_MS, entry.writtenAt + EACH_MS));
+  }
+
+  /** A change from now on is not in what is written now. */
+  begin(name: string): Entry {
+    const entry = this.#entry(name);
+    entry.dueAt = Number.POSITIVE_INFINITY;
+    return entry;
+  }
+
+  written(name: string, result: { unsettled: boolean }): void {
+    const entry = this.#entry(name);
+    const now = this.#now();
+    entry.unsettled = result.unsettled ? entry.unsettled + 1 : 0;
+    const follow = result.unsettled ? FOLLOW_MS[Math.min(entry.unsettled, FOLLOW_MS.length) - 1]! : Number.POSITIVE_INFINITY;
+    entry.writtenAt = now;
+    // Not all at once: so many were written when the program began.
+    const next = now + Math.min(follow, this.#renewMs * (0.8 + Math.random() * 0.2));
+    entry.dueAt = Math.min(entry.dueAt, next);
+  }
+
+  /** What was written is gone, or is no more believed to be there. */
+  lost(): void {
+    let at = this.#now();
+    for (const entry of this.#entries.values()) Object.assign(entry, { dueAt: at++, states: undefined, tree: undefined });
+  }
+
+  forget(name: string): Entry | undefined {
+    const entry = this.#entries.get(name);
+    this.#entries.delete(name);
+    return entry;
+  }
+
+  /** The one that has waited longest of those that are due, and when the next one is. */
+  next(busy: ReadonlySet<string>): { name?: string; inMs?: number } {
+    let [name, at] = [undefined as string | undefined, Number.POSITIVE_INFINITY];
+    for (const [one, { dueAt }] of this.#entries) if (dueAt < at && !busy.has(one)) [name, at] = [one, dueAt];
+    if (name === undefined) return {};
+    const inMs = at - this.#now();
+    if (inMs > 0) return Number.isFinite(inMs) ? { inMs } : {};
+    return { name };
+  }
+
+  get names(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  #entry(name: string): Entry {
+    let entry = this.#entries.get(name);
+    if (!entry) {
+      entry = { dueAt: Number.POSITIVE_INFINITY, writtenAt: Number.NEGATIVE_INFINITY, changedAt: 0, shards: 1, unsettled: 0 };
+      this.#entries.set(name, entry);
+    }
+    return entry;
+  }
+}
