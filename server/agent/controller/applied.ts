@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { APPLIER } from "../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../kube/object.ts";
+import { withTexts } from "./plain-texts.ts";
 
 type Json = Record<string, unknown>;
 
@@ -9,7 +10,7 @@ export function appliedOf(live: KubeObject): KubeObject | undefined {
   const { managedFields = [], name, namespace } = live.metadata;
   const own = managedFields.find(({ manager, operation, subresource }) => manager === APPLIER && operation === "Apply" && !subresource);
   if (!own?.fieldsV1) return undefined;
-  const { metadata, ...rest } = map(own.fieldsV1, live);
+  const { metadata, ...rest } = map(live.kind === "Secret" ? withTexts(own.fieldsV1) : own.fieldsV1, live);
   return {
     apiVersion: live.apiVersion,
     kind: live.kind,

@@ -51,7 +51,7 @@ function cluster(answers: Outcome<unknown>[], kind = "Deployment") {
     },
   };
   const live = { get: () => current, find: () => current, put: () => undefined };
-  const settings = { tracking: BY_ANNOTATION };
+  const settings = { tracking: BY_ANNOTATION, rules: [] };
   const destination = { live, writer, client: writer, own: "argocd", settings, claims: new Claims(), namespaces: new Set() };
   const target = { key: "apps/Deployment/shop/web", object, digest: "d", wave: 0, resource: { ...resource, kind } };
   return { destination: destination as unknown as Destination, target, asked, created };

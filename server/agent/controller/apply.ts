@@ -15,6 +15,7 @@ import { formerFields, isOurs, takeOver } from "./migrate.ts";
 import type { Target } from "./normalise.ts";
 import { hookOf, syncOption } from "./order.ts";
 import { pause } from "./pause.ts";
+import { hasTextLeftovers, inheritTexts } from "./plain-texts.ts";
 import { holderOf, isMarked } from "./tracking.ts";
 import { isLenient, leniently } from "./undeclared.ts";
 
@@ -72,6 +73,10 @@ async function applyOnce(
   const wanted = keepsLastApplied(destination, current, label, target, options) ? withLastApplied(respected.value) : respected.value;
   const migrates = !options.includes("ClientSideApplyMigration=false") && !isClientSide(target.object, options);
   if (current && migrates && syncOption("Replace", wanted, options) !== "true") await inherit(destination, resource.value, current, app);
+  if (current && hasTextLeftovers(current, wanted, ignoring(app, destination.settings.rules, wanted))) {
+    const failed = await inheritTexts(destination, resource.value, current);
+    if (failed) return failed;
+  }
   const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, there, !anew);
   let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, current, options);
   if (sent.kind !== "done" && current && forces && isUnchangeable(sent)) sent = await renew(current);
@@ -288,7 +293,9 @@ export async function ensureNamespace(destination: Destination, app: Application
   const name = app.spec.destination.namespace!;
   const managed = app.spec.syncPolicy?.managedNamespaceMetadata;
   if (namespaces.has(name) && !managed) return done("unchanged");
-  const object = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: managed?.labels, annotations: managed?.annotations } };
+  // Argo CD writes this option on a namespace that it manages, under the same manager: without it each engine would undo the other's write.
+  const annotations = managed && { ...managed.annotations, [META.syncOptions]: "ServerSideApply=true" };
+  const object = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels: managed?.labels, annotations } };
   const refused = destination.refuse?.(object, RESOURCES.namespace);
   const made = refused
     ? stop("NotPermitted", refused)

@@ -1,20 +1,19 @@
-import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import { Watches } from "../../kube/watches.ts";
 import { instanceOf } from "../project/instance.ts";
 import { Places, type Scope } from "../project/places.ts";
-import type { RepoDoor } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
 import { type Application, META } from "./application.ts";
+import { ArgoCache } from "./argo-cache/cache.ts";
+import type { ControllerOptions, Follower } from "./controller-options.ts";
 import { dependenciesOf, isNamed, standing } from "./dependencies.ts";
-import { type Deps, type Log, remember } from "./deps.ts";
+import { askAgain, type Deps, remember } from "./deps.ts";
 import { Destinations } from "./destination.ts";
 import { type Hint, Hints } from "./hints.ts";
 import { releaseLast } from "./hooks.ts";
 import { demandsOf } from "./integrity.ts";
 import { waitMs } from "./intervals.ts";
-import type { LookupDoor } from "./lookup.ts";
 import { Metrics } from "./metrics.ts";
 import { Polls, type RepositoryHint } from "./polls.ts";
 import { Projects, projectOf } from "./projects.ts";
@@ -29,28 +28,6 @@ import { Store } from "./store.ts";
 import { survey } from "./survey.ts";
 import { appLabel } from "./tracking.ts";
 
-export interface ControllerOptions {
-  home: KubeClient;
-  /** Where the Applications and the Secrets are. */
-  namespace: string;
-  /** Where else there may be Applications: names and patterns; without it what `argocd-cmd-params-cm` says. */
-  applicationNamespaces?: readonly string[];
-  /** Where else there may be sets of them. */
-  setNamespaces?: readonly string[];
-  /** Namespaces this program may manage; empty for all. */
-  managed?: readonly string[];
-  repo: RepoDoor;
-  lookup?: LookupDoor;
-  workers?: number;
-  log: Log;
-  signal: AbortSignal;
-  now?: () => number;
-  /** Which of the applications are this one's; without it all. */
-  shard?: Shard;
-  /** Between two looks at a repository, in milliseconds; without it as `argocd-cm` says, else two to three minutes. */
-  pollMs?: number;
-}
-
 const SECRET_TYPE = "argocd.argoproj.io/secret-type";
 // Events of one application come in bursts: a rollout changes a Deployment five times in a second.
 const DEBOUNCE_MS = 15;
@@ -61,12 +38,6 @@ const MOVED_EACH_MS = 40;
 const WORKERS = 96;
 // A Pod has 30 s to end, and a lease is lost after 15 s.
 const STOP_MS = 8_000;
-
-/** Who else in this process wants to see the applications: one watch serves all. */
-interface Follower {
-  replace(items: KubeObject[]): void;
-  change(type: string, object: KubeObject): void;
-}
 
 /** Watches what an application depends on and calls `reconcile` for each that may have changed. */
 export class Controller {
@@ -83,6 +54,7 @@ export class Controller {
   readonly #watching = new AbortController();
   readonly #places: Places;
   readonly #watches: Watches;
+  readonly #argoCache: ArgoCache;
   readonly #hints = new Hints();
   readonly #early: Hint[] = [];
   /** Hears of each hint too. */
@@ -129,6 +101,9 @@ export class Controller {
       log,
       now,
     };
+    const shared = { owns: (app: Application) => this.#shard.owns(app), first: this.#shard.index === 0, env: options.env };
+    this.#argoCache = new ArgoCache({ deps: this.deps, registry: this.metrics.registry, ...shared });
+    this.deps.shown = (name) => this.#argoCache.answer(name);
   }
 
   /** Resolves when everything was listed once; works until the signal. */
@@ -147,6 +122,7 @@ export class Controller {
         for (const hint of hints) this.#hinted(hint);
         // A hint is no reason to repeat what has failed.
         if (!others) return;
+        this.#argoCache.configure(all);
         this.#repositoriesChanged(() => repositories.replaceTrust(all) && this.#keysChanged());
         if (this.deps.settings.replace(all)) this.#settingsChanged();
         if (this.ready) this.#placesChanged();
@@ -172,6 +148,7 @@ export class Controller {
     this.#stopped ??= (async () => {
       this.#polls.stop();
       await this.#queue.stop(STOP_MS);
+      await this.#argoCache.stop();
       this.#watching.abort();
       await this.#watches.ended();
       await this.deps.destinations.close();
@@ -284,6 +261,7 @@ export class Controller {
     this.#polls.gone(name);
     this.deps.destinations.forget(name);
     this.#dependent.delete(name);
+    if (app && this.#shard.owns(app)) this.#argoCache.gone(name);
     if (app) this.metrics.forget(app);
     if (app) this.#dependents(app);
     // Whoever wanted an object of it may have it now.
@@ -295,13 +273,7 @@ export class Controller {
 
   #repositoriesChanged(replace: () => unknown): void {
     replace();
-    for (const app of this.deps.store.all()) {
-      const memory = this.deps.memory.get(this.#nameOf(app));
-      if (!memory?.failure) continue;
-      memory.failure = undefined;
-      memory.askedAt = 0;
-      this.#queue.add(this.#nameOf(app), PRIORITY.spec);
-    }
+    for (const app of this.deps.store.all()) if (askAgain(this.deps, this.#nameOf(app))) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
   }
 
   /** What was signed well enough may be so no longer. */
@@ -330,7 +302,11 @@ export class Controller {
     const known = new Map<string, KubeObject>();
     const changed = () => {
       const names = projects.replace([...known.values()]);
-      for (const app of store.all()) if (names === "all" || names.has(projectOf(app))) this.#queue.add(this.#nameOf(app), PRIORITY.spec);
+      for (const app of store.all()) {
+        if (names !== "all" && !names.has(projectOf(app))) continue;
+        askAgain(this.deps, this.#nameOf(app));
+        this.#queue.add(this.#nameOf(app), PRIORITY.spec);
+      }
     };
     return this.#watches.watch(RESOURCES.appProject, undefined, {
       replace: (items) => {
@@ -366,6 +342,7 @@ export class Controller {
       });
     }
     await report.drop();
+    this.#argoCache.changed(name);
     // A look that ran while its application went away has claimed and asked again.
     if (!this.deps.store.get(name)) this.deps.destinations.forget(name);
     if (before !== standing(this.deps.store.get(name) ?? app)) this.#dependents(app);

@@ -27,6 +27,8 @@ export interface Deps {
   store: Store;
   memory: Map<string, Memory>;
   log: Log;
+  /** Resolves when who asked for a refresh finds what it has shown, or soon after. */
+  shown?(name: string): Promise<void>;
   /** Between a wave of a sync and the next one, in milliseconds; none without it. */
   waveDelayMs?: number;
   now(): number;
@@ -99,6 +101,14 @@ export function remember({ memory }: Pick<Deps, "memory">, name: string): Memory
     memory.set(name, known);
   }
   return known;
+}
+
+/** What was refused may be permitted now: the next look at an application asks anew. False when nothing was refused. */
+export function askAgain({ memory }: Pick<Deps, "memory">, name: string): boolean {
+  const known = memory.get(name);
+  if (!known?.failure) return false;
+  Object.assign(known, { failure: undefined, askedAt: 0 });
+  return true;
 }
 
 /** When to look again; nothing means at the next change or refresh. */

@@ -122,6 +122,18 @@ export class Destinations {
     return isHome(destination) ? undefined : this.#named(destination, tenantOf({ metadata }))[0]?.shard;
   }
 
+  /** All clusters that are registered, and the agent's own. */
+  known(): Pick<Destination, "id" | "server">[] {
+    const registered = [...this.#secrets.values()].filter(({ problem, home }) => !problem && !home);
+    return [{ id: HOME_SERVER, server: HOME_SERVER }, ...registered];
+  }
+
+  /** The cluster that an application names, without a connection to it. */
+  idOf({ metadata, spec }: Pick<Application, "metadata" | "spec">): string | undefined {
+    const destination = spec.destination ?? {};
+    return isHome(destination) ? HOME_SERVER : this.#named(destination, tenantOf({ metadata }))[0]?.id;
+  }
+
   /** Never by address across scopes: a tenant's cluster is nothing to other tenants, nor to the agent's own applications. */
   #named({ server, name }: Place, tenant: string | undefined): ClusterSecret[] {
     const serving = [...this.#secrets.values()].filter((cluster) => serves(cluster.tenant, tenant));

@@ -92,6 +92,7 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
     lookup,
     workers,
     shard,
+    env,
     log,
     signal,
   });

@@ -22,6 +22,17 @@ const rule = (more: Partial<IgnoreDifference>): IgnoreDifference => ({ group: "a
 
 test.each<[string, IgnoreDifference, object]>([
   ["a pointer", rule({ jsonPointers: ["/spec/replicas"] }), { containers: deployment().spec.containers }],
+  [
+    "a pointer to the last item",
+    rule({ jsonPointers: ["/spec/containers/-1"] }),
+    { replicas: 1, containers: [{ name: "app", image: "a:1" }] },
+  ],
+  [
+    "a pointer with a number of two digits",
+    rule({ jsonPointers: ["/spec/containers/00/image"] }),
+    { replicas: 1, containers: [{ name: "app" }, { name: "proxy", image: "p:1" }] },
+  ],
+  ["a pointer before the first item", rule({ jsonPointers: ["/spec/containers/-3", "/spec/containers/-"] }), deployment().spec],
   ["a pointer that leads nowhere", rule({ jsonPointers: ["/spec/none/at"] }), deployment().spec],
   [
     "a jq path",
@@ -106,4 +117,15 @@ test("an expression that takes too long hides nothing, is named, and is not trie
   for (let i = 0; i < 200; i++) expect(without(object, ignored)).toBe(object);
   expect(performance.now() - began).toBeLessThan(within(5_000));
   expect(ruleProblems(app)).toEqual([expect.stringContaining("takes too long")]);
+});
+
+test("a pointer to the last item takes what is there of it", () => {
+  const live = deployment({
+    containers: [
+      { name: "app", image: "a:1" },
+      { name: "proxy", image: "p:9" },
+    ],
+  });
+  const pointers = rule({ jsonPointers: ["/spec/containers/-1/image"] });
+  expect(taking(deployment(), live, ignoring(appWith(pointers), [], live)).spec.containers[1].image).toBe("p:9");
 });

@@ -143,8 +143,10 @@ function sameItem(list: unknown[], beside: unknown[], item: unknown, index: numb
   return list.length === beside.length ? list[index] : undefined;
 }
 
-const own = (at: unknown, step: string | number): unknown =>
-  typeof at === "object" && at !== null && Object.hasOwn(at, step) ? (at as Record<string, unknown>)[step] : undefined;
+function own(at: unknown, step: string | number): unknown {
+  const key = Array.isArray(at) ? indexOf(at, step) : step;
+  return typeof at === "object" && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined;
+}
 
 /** The empty path of a text that is no pointer leads nowhere. */
 function pathOf(pointer: string): Path {
@@ -155,9 +157,17 @@ function pathOf(pointer: string): Path {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
+/** Which item a step means, as Argo CD reads it: `-1` is the last one, and `01` the second. */
+function indexOf(list: readonly unknown[], step: string | number): string | number {
+  if (!/^[+-]?\d{1,9}$/.test(String(step))) return step;
+  const index = Number(step);
+  return index < 0 ? index + list.length : index;
+}
+
 function parentOf(root: unknown, path: Path): { parent: Record<string, unknown> | unknown[]; key: string } | undefined {
   let at = root;
-  for (const [i, key] of path.entries()) {
+  for (const [i, step] of path.entries()) {
+    const key = Array.isArray(at) ? indexOf(at, step) : step;
     if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
     if (i === path.length - 1) return { parent: at as Record<string, unknown>, key: String(key) };
     at = (at as Record<string, unknown>)[key];

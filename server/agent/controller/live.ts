@@ -107,6 +107,11 @@ export class Live {
     if (here) this.#delete(key, label, here);
   }
 
+  /** Kinds that are watched. */
+  get kinds(): number {
+    return this.#kinds.size;
+  }
+
   get size(): number {
     let size = 0;
     for (const objects of this.#byApp.values()) size += objects.size;

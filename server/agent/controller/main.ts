@@ -1,9 +1,11 @@
 import { hostname } from "node:os";
 import { pino } from "pino";
 import { startProbes } from "../../base/probes.ts";
+import { onAbort } from "../../base/signal.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { loadConfig } from "../../kube/config.ts";
 import { withLease } from "../../kube/lease.ts";
+import { whileAlone } from "./argo-cd.ts";
 import { type Engine, startEngine } from "./engine.ts";
 import { Shard } from "./shard.ts";
 
@@ -27,6 +29,12 @@ import { Shard } from "./shard.ts";
  *   OUTPOST_SCM_PROVIDERS     the only addresses that application sets may ask for repositories and pull requests, with commas between
  *   OUTPOST_SHARDS            controllers that share the applications (default 1); OUTPOST_SHARD is this one's number from 0 (default: the
  *                             number at the end of POD_NAME), OUTPOST_SHARD_BY what stays together: application (default) or cluster
+ *   OUTPOST_ARGOCD_REDIS_SERVER  the Redis that argocd-server reads, host:port, or "off" (default: what redis.server of argocd-cmd-params-cm says;
+ *                             none there: nothing is written). Likewise OUTPOST_ARGOCD_REDIS_DB and OUTPOST_ARGOCD_REDIS_COMPRESSION
+ *   OUTPOST_ARGOCD_REDIS_USERNAME, OUTPOST_ARGOCD_REDIS_PASSWORD  (default: no name, and key auth of Secret argocd-redis)
+ *   OUTPOST_ARGOCD_REDIS_TLS  "true", or "insecure" to accept any certificate (default false); with OUTPOST_ARGOCD_REDIS_CA_FILE,
+ *                             OUTPOST_ARGOCD_REDIS_CERT_FILE and OUTPOST_ARGOCD_REDIS_KEY_FILE
+ *   ARGOCD_APPLICATION_TREE_SHARD_SIZE  items in one entry of a tree, up to 1000 (default 0: all in one)
  *   OUTPOST_METRICS_APPLICATIONSET_LABELS  labels of application sets that metrics show, with commas between
  *   OUTPOST_LEADER_ELECTION   "false": no lease (default: a lease in a Pod)
  *   OUTPOST_HEALTH_LISTEN     probes and metrics (default 0.0.0.0:8082 in a Pod, else none)
@@ -37,7 +45,7 @@ export async function runController(env: NodeJS.ProcessEnv, signal: AbortSignal)
   const config = loadConfig(env);
   let engine: Engine | undefined;
   const listen = env.OUTPOST_HEALTH_LISTEN || (inPod ? "0.0.0.0:8082" : undefined);
-  // A replica that waits for the lease is ready: it would take over at once.
+  // A replica that waits for the lease is ready: it would take over at once. So is one that waits for Argo CD to end.
   const waiting = { yes: false };
   const probes = listen
     ? await startProbes({
@@ -47,20 +55,26 @@ export async function runController(env: NodeJS.ProcessEnv, signal: AbortSignal)
       })
     : undefined;
 
+  const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";
   const lead = async (leading: AbortSignal) => {
     waiting.yes = false;
-    engine = await startEngine({ env, log, signal: leading, config });
-    log.info({ namespace: engine.controller.deps.namespace }, "controller is ready");
-    await new Promise<void>((resolve) =>
-      leading.aborted ? resolve() : leading.addEventListener("abort", () => resolve(), { once: true }),
-    );
-    await engine.stop();
+    const client = new KubeClient(config);
+    const held = (why: string | undefined) => {
+      waiting.yes = why !== undefined;
+    };
+    await whileAlone({ client, namespace, log, signal: leading, held }, async (turn) => {
+      engine = await startEngine({ env, log, signal: turn, config });
+      log.info({ namespace: engine.controller.deps.namespace }, "controller is ready");
+      await new Promise<void>((resolve) => onAbort(turn, resolve));
+      await engine.stop();
+      engine = undefined;
+    });
+    await client.close();
   };
   try {
     if (env.OUTPOST_LEADER_ELECTION === "false" || (!inPod && env.OUTPOST_LEADER_ELECTION !== "true")) await lead(signal);
     else {
       const client = new KubeClient(config);
-      const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";
       waiting.yes = true;
       await withLease({ client, namespace, name: leaseOf(env), holder: env.POD_NAME || `${hostname()}-${process.pid}`, signal }, lead);
       await client.close();

@@ -27,10 +27,12 @@ export async function takeOver(
   resource: Resource,
   object: KubeObject,
   former: readonly ManagedFields[],
+  without: readonly string[] = [],
 ): Promise<Outcome<KubeObject>> {
   const all = object.metadata.managedFields ?? [];
   const ours = all.find(isOurs);
   const fieldsV1 = former.reduce((set, f) => union(set, f.fieldsV1 ?? {}), ours?.fieldsV1 ?? {});
+  for (const field of without) delete fieldsV1[field];
   const entry: ManagedFields = { ...(ours ?? { ...former.at(-1)!, manager: APPLIER, operation: "Apply" }), fieldsV1 };
   const managedFields = [entry, ...all.filter((f) => f !== ours && !former.includes(f))];
   const { namespace, name, resourceVersion } = object.metadata;

@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import { done, type Failure, type Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { aggregateHealth, type Health, type HealthStatus } from "../../kube/health/health.ts";
-import { describe, gvkOf, type KubeObject, objectKey } from "../../kube/object.ts";
+import { describe, gvkOf, type KubeObject, keyOf, objectKey } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, type ApplicationStatus, META, type ResourceStatus } from "./application.ts";
 import { otherOwner } from "./apply.ts";
-import { comparing, covered, dryRun } from "./compare.ts";
+import { comparing, covered, dryRun, type Verdicts } from "./compare.ts";
 import { asksConfirmation } from "./confirm.ts";
+import { isAppliedAlready } from "./contained.ts";
 import type { Memory } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { ignoring, ruleProblems } from "./ignore.ts";
@@ -16,6 +17,7 @@ import { hasLeftovers } from "./last-applied.ts";
 import { isLeftOut, readOneByOne } from "./left-out.ts";
 import type { Target } from "./normalise.ts";
 import { csv, hookOf, waveOf } from "./order.ts";
+import { hasTextLeftovers } from "./plain-texts.ts";
 import { belongs, unmanaged } from "./projects.ts";
 import type { Report } from "./report.ts";
 import { imagesOf, summaryOf } from "./summary.ts";
@@ -41,6 +43,7 @@ export async function watchKinds(
   app: Application,
   targets: readonly Target[],
   leftOut = new Set<string>(),
+  verdicts?: Verdicts,
 ): Promise<Map<string, Failure>> {
   const wanted = new Map<string, Resource>();
   const failures = new Map<string, Failure>();
@@ -63,28 +66,42 @@ export async function watchKinds(
       if (seen.kind !== "done" && (await isLeftOut(destination, resource, seen))) {
         leftOut.add(id);
         seen = await readOneByOne(destination, app, resource, targets);
-      } else if (seen.kind === "done") seen = await adopt(destination, app, resource, targets);
+      } else if (seen.kind === "done") seen = await adopt(destination, app, resource, targets, verdicts);
       if (seen.kind !== "done") failures.set(id, seen);
     }),
   );
   return failures;
 }
 
-/** Takes over the application's objects of a kind that another engine applied; known at once, before the watch shows their new label. */
-async function adopt(destination: Destination, app: Application, resource: Resource, targets: readonly Target[]): Promise<Outcome<void>> {
-  const { tracking } = destination.settings;
+/**
+ * Takes over the application's objects of a kind that another engine applied; known at once, before the watch shows their new label. Only the
+ * answer to the label has all managed fields, so what can be decided by them is decided here.
+ */
+async function adopt(
+  destination: Destination,
+  app: Application,
+  resource: Resource,
+  targets: readonly Target[],
+  verdicts?: Verdicts,
+): Promise<Outcome<void>> {
+  const { tracking, rules } = destination.settings;
+  const byKey = new Map(targets.map((target) => [target.key, target]));
   const instance = instanceOf(app, destination.own);
   const rows = app.status?.resources ?? [];
   const taken = await destination.adoption.take({
     owner: markOf(instance, tracking),
     label: appLabel(instance),
     resource,
-    wanted: new Set(targets.map(({ key }) => key)),
+    wanted: new Set(byKey.keys()),
     listed: new Set(rows.map(({ group = "", kind, namespace = "", name }) => objectKey(group, kind, namespace, name))),
     permits: (object) => !destination.refuse?.(object, resource) && !unmanaged(destination, object, resource),
   });
   if (taken.kind !== "done") return taken;
-  for (const object of taken.value) destination.live.put(object);
+  for (const object of taken.value) {
+    destination.live.put(object);
+    const target = byKey.get(keyOf(object));
+    if (target && isAppliedAlready(target.object, object, ignoring(app, rules, object))) verdicts?.set(target, object, true);
+  }
   return done(undefined);
 }
 
@@ -230,7 +247,8 @@ async function isSame(
   if (known !== undefined) return known;
   let same = covered(target.object, current);
   // The engine before us may have applied what Git has no longer; server-side apply takes only what its own manager has.
-  if (hasLeftovers(current, target.object, ignoring(app, settings.rules, target.object))) {
+  const ignored = ignoring(app, settings.rules, target.object);
+  if (hasTextLeftovers(current, target.object, ignored) || hasLeftovers(current, target.object, ignored)) {
     verdicts.set(target, current, false);
     return false;
   }

@@ -90,7 +90,9 @@ function unrecorded(app: Application, { live, own }: Destination, { revisions }:
   if (status !== "Synced" || !automated || automated.enabled === false) return false;
   const last = app.status?.operationState;
   if (isDeepStrictEqual(revisionsOf(last?.syncResult), revisions)) return false;
-  const since = Date.parse(last?.finishedAt ?? "") || 0;
+  // What was applied before the application was made is none of its own work: it was made anew over objects that were there.
+  const made = Date.parse(app.metadata.creationTimestamp ?? "") || 0;
+  const since = Math.max(Date.parse(last?.finishedAt ?? "") || 0, made - 1);
   const entries = [...live.ofApp(appLabel(instanceOf(app, own))).values()].flatMap(({ metadata }) => metadata.managedFields ?? []);
   return entries.some(({ time }) => Date.parse(String(time)) > since);
 }

@@ -115,7 +115,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   const ignoring = digest([app.spec.ignoreDifferences ?? [], deps.settings.revision]);
   if (memory.ignoring !== ignoring) Object.assign(memory, { ignoring, verdicts: new Verdicts() });
   const leftOut = new Set<string>();
-  const unseen = await watchKinds(destination.value, app, normalised.targets, leftOut);
+  const unseen = await watchKinds(destination.value, app, normalised.targets, leftOut, memory.verdicts);
   memory.leftOut = leftOut.size > 0;
   let seen = await observe(app, normalised.targets, destination.value, memory, unseen, report);
 
@@ -178,6 +178,8 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     summary: Object.keys(seen.summary).length ? seen.summary : undefined,
     controllerNamespace: deps.namespace,
   });
+  // Argo CD's readers take the answer to a refresh for a sign that all is there to be read.
+  if (app.metadata.annotations?.[META.refresh] !== undefined) await deps.shown?.(name);
   const written = await report.end({ refreshed: freshness !== "cached" });
   if (written.kind !== "done") return untilWritten(deps, name, written);
   // What became of a hook is written down: now it may go.

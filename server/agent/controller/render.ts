@@ -75,6 +75,7 @@ export async function requestFor(
     }),
     // A chart's dependencies are sources too.
     charts: access.charts(project, tenant).filter(({ url }) => rules.kind === "done" && !refusesSource(rules.value, url)),
+    ...(rules.kind === "done" ? { dependencyRepos: chainOf(rules.value).map(({ sourceRepos = [] }) => sourceRepos) } : {}),
     freshness,
     sinceMs,
     kubeVersion: destination.version,

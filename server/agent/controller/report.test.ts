@@ -1,3 +1,4 @@
+import { jest } from "@jest/globals";
 import { done } from "../../base/outcome.ts";
 import type { Application, Operation, OperationState } from "./application.ts";
 import { META } from "./application.ts";
@@ -18,12 +19,13 @@ function world(more: Partial<Application> = {}) {
     return done(app);
   };
   const store = { get: () => app, replace: write, patch: write };
-  const report = new Report({ store, now: () => Date.parse(STARTED) } as unknown as Deps, "shop");
+  const deps = { store, now: () => Date.parse(STARTED) } as unknown as Deps;
+  const report = new Report(deps, "shop");
   /** Somebody writes while the look is on. */
   const meanwhile = (change: object) => {
     app = { ...app, ...change } as Application;
   };
-  return { report, written, meanwhile };
+  return { report, written, meanwhile, another: () => new Report(deps, "shop") };
 }
 
 test("a sync that was asked for while another is carried out is left for the next look", async () => {
@@ -83,4 +85,21 @@ test("a sync that has ended stays ended, whoever terminates it then", async () =
   meanwhile({ status: { operationState: { ...running, phase: "Terminating" } } });
   await report.end();
   expect(written).toMatchObject([{ status: { operationState: { phase: "Succeeded" } } }]);
+});
+
+test("a look that takes long is announced, and of a hundred at once only two a second", async () => {
+  jest.useFakeTimers();
+  try {
+    const { report, written, another } = world();
+    const reports = [report, ...Array.from({ length: 99 }, another)];
+    for (const one of reports) one.begin("Comparing", "comparing");
+    await jest.advanceTimersByTimeAsync(2_900);
+    expect(written).toHaveLength(0);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(written.length).toBeGreaterThan(1);
+    expect(written.length).toBeLessThanOrEqual(20);
+    await Promise.all(reports.map((one) => one.drop()));
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -7,6 +7,12 @@ import { fitted } from "./fitting.ts";
 
 // A step that ends sooner is not worth a write: the next one would come at once. In a storm of creations each takes a second or two.
 const ANNOUNCE_AFTER_MS = 3_000;
+// While hundreds of applications are looked at at once, as at a take-over, each look takes that long: all announcements together would be as many
+// writes as the results. So many a second are enough to see what happens.
+const ANNOUNCED_EACH_MS = 500;
+
+/** When a step was announced last, of all applications of a store. */
+const announcedAt = new WeakMap<Deps["store"], number>();
 
 /**
  * What one reconciliation tells about itself. Steps are announced before they begin; an announcement is written when the step takes long
@@ -116,6 +122,12 @@ export class Report {
     this.#timer = undefined;
     const app = this.#deps.store.get(this.#name);
     if (this.#closed || !app || !this.#announced) return;
+    const at = performance.now();
+    if (at - (announcedAt.get(this.#deps.store) ?? Number.NEGATIVE_INFINITY) < ANNOUNCED_EACH_MS) {
+      this.#timer = setTimeout(() => this.#announce(), ANNOUNCE_AFTER_MS);
+      return;
+    }
+    announcedAt.set(this.#deps.store, at);
     const announced = this.#announced;
     const status = (known: Application) => {
       const conditions = [...(known.status?.conditions ?? []).filter((c) => c.type !== "Reconciling"), announced];

@@ -42,7 +42,7 @@ export function imagesOf({ kind, spec: given }: KubeObject, { begins } = { begin
 }
 
 /** Links that an object gives of itself, each an address or `title|address`; one that a browser would run is none. */
-function linksOf({ metadata }: KubeObject): string[] {
+export function linksOf({ metadata }: KubeObject): string[] {
   return Object.entries(metadata.annotations ?? {}).flatMap(([key, value]) =>
     key.startsWith(LINK) && /^https?:\/\/[^/\s]/i.test(value.slice(value.indexOf("|") + 1)) ? [value] : [],
   );
@@ -57,7 +57,7 @@ interface Rule {
 }
 
 /** One address for each path; a rule without a host is reached where the load balancer is. */
-function ingressUrls({ metadata, spec, status }: KubeObject): string[] {
+export function ingressUrls({ metadata, spec, status }: KubeObject): string[] {
   if (/^(1|t|true)$/i.test(metadata.annotations?.[NO_DEFAULT] ?? "")) return [];
   const balancers = list<{ hostname?: string; ip?: string }>(status?.loadBalancer?.ingress);
   const at = balancers.map(({ hostname, ip }) => hostname || ip).find(Boolean);

@@ -53,7 +53,7 @@ async function surveyWay(
   for (let at = 0; at < asked.length; ) {
     let bytes = 0;
     let end = at;
-    while (end < asked.length && (end === at || bytes < MAX_BYTES)) bytes += JSON.stringify(asked[end++]!.ask.sources).length + 500;
+    while (end < asked.length && (end === at || bytes < MAX_BYTES)) bytes += sizeOf(asked[end++]!.ask);
     const part = asked.slice(at, end);
     const surveyed = await deps.repo.survey({ repo, asks: part.map(({ ask }) => ask) });
     for (const [i, { app }] of part.entries()) {
@@ -63,6 +63,8 @@ async function surveyWay(
     at = end;
   }
 }
+
+const sizeOf = ({ sources, dependencyRepos }: RenderRequest): number => JSON.stringify([sources, dependencyRepos]).length + 500;
 
 /** What would be rendered for an application now; undefined when only a look of its own can tell. */
 async function question(deps: Deps, app: Application, url: string, access: ReturnType<typeof sharedAccess>) {

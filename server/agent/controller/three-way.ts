@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { APPLIER, FIELD_MANAGER } from "../../kube/client.ts";
 import type { FieldSet, KubeObject } from "../../kube/object.ts";
 import { LAST_APPLIED } from "./last-applied.ts";
+import { withTexts } from "./plain-texts.ts";
+import { isSameQuantity } from "./quantity.ts";
 
 type Json = Record<string, unknown>;
 
@@ -28,7 +30,7 @@ export function predict(desired: KubeObject, live: KubeObject): KubeObject {
 function fieldsOf(live: KubeObject): FieldSet {
   const { managedFields = [], annotations } = live.metadata;
   const applied = managedFields.find(({ manager, operation }) => OURS.has(manager ?? "") && operation === "Apply")?.fieldsV1;
-  if (applied) return applied;
+  if (applied) return live.kind === "Secret" ? withTexts(applied) : applied;
   try {
     return setOf(JSON.parse(annotations?.[LAST_APPLIED] ?? "{}"));
   } catch {
@@ -67,7 +69,7 @@ function node(desired: unknown, live: unknown, owned: FieldSet): unknown {
   if (isObject(desired) && isObject(live)) return map(desired, live, owned);
   if (Array.isArray(desired) && Array.isArray(live)) return list(desired, live, owned);
   // The server writes a null as nothing, and quantities in a form of its own.
-  return sameQuantity(desired, live) ? live : desired;
+  return isSameQuantity(desired, live) ? live : desired;
 }
 
 /** Items with the same key are merged, in the order that is wanted; what somebody else added stays. */
@@ -88,31 +90,5 @@ function list(desired: unknown[], live: unknown[], owned: FieldSet): unknown[] {
 
 const pick = (item: Json, field: string): Json =>
   Object.fromEntries(Object.keys(JSON.parse(field.slice(2)) as Json).map((name) => [name, item[name]]));
-
-const UNITS: Record<string, number> = {
-  m: 1e-3,
-  "": 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
-
-function sameQuantity(a: unknown, b: unknown): boolean {
-  const amount = (value: unknown): number | undefined => {
-    const match = /^([0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|P|E|[KMGTPE]i)?$/.exec(String(value));
-    return match ? Number(match[1]) * UNITS[match[2] ?? ""]! : undefined;
-  };
-  if (typeof b !== "string" || !["string", "number"].includes(typeof a) || a === b) return false;
-  return amount(a) !== undefined && amount(a) === amount(b);
-}
 
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);

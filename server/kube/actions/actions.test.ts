@@ -85,6 +85,8 @@ const lists: [string, { given: KubeObject; want: string }][] = [
       want: "pause!, unpause-gradual!, unpause-fast!, force-promote!, delete!",
     },
   ],
+  ["a pull request of which nothing is known yet", { given: object("promoter.argoproj.io/v1alpha1", "PullRequest", {}), want: "merge!" }],
+  ["an open pull request", { given: object("promoter.argoproj.io/v1alpha1", "PullRequest", { state: "open" }), want: "merge" }],
   [
     "one instance cannot give way to another",
     {

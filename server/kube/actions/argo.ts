@@ -11,7 +11,7 @@ const steps = ({ spec }: KubeObject): unknown[] | undefined => spec?.strategy?.c
 
 /** Rollouts before 0.10 observed a hash instead of a generation, and know no full promotion. */
 function isOld({ metadata, status }: KubeObject): boolean {
-  const seen = Number(status?.observedGeneration);
+  const seen = status?.observedGeneration === "" ? Number.NaN : Number(status?.observedGeneration);
   return Number.isNaN(seen) || seen > (metadata.generation ?? 0);
 }
 const cannotPromote = (object: KubeObject): boolean =>

@@ -82,7 +82,7 @@ export const numa: Record<string, Action[]> = {
     forcePromote,
     {
       name: "delete",
-      disabled: (object) => label(object, UPGRADE) !== "recyclable" || annotationOf(object, DELETE) === "true",
+      disabled: (object) => label(object, UPGRADE) !== "recyclable",
       run: set([annotation(DELETE), "true"]),
     },
   ],

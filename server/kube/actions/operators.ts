@@ -102,7 +102,7 @@ export const operators: Record<string, Action[]> = {
   "promoter.argoproj.io/PullRequest": [
     {
       name: "merge",
-      disabled: ({ spec }) => spec?.state === "merged" || spec?.state === "closed",
+      disabled: ({ spec }) => spec?.state !== "open",
       run: set([["spec", "state"], "merged"]),
     },
   ],

@@ -17,7 +17,9 @@ const ready = { cruiseControlTopicStatus: "CruiseControlTopicReady" };
 const CRD = "apiextensions.k8s.io/CustomResourceDefinition";
 const ZOOKEEPER = "zookeeper.pravega.io/ZookeeperCluster";
 const EC2 = "karpenter.k8s.aws/EC2NodeClass";
+const EC2_WAITS = "Progressing: Waiting for EC2NodeClass to be ready";
 const PROXY = "projectcontour.io/HTTPProxy";
+const INCLUDES = "Healthy: HTTPProxy inclusions cannot be health checked";
 const KAFKA = "kafka.banzaicloud.io/KafkaCluster";
 const STORAGE = "ocs.openshift.io/StorageCluster";
 const TRIDENT = "trident.netapp.io/TridentOrchestrator";
@@ -29,8 +31,8 @@ const cases: Case[] = [
   [CRD, "refused", { status: conditions("NamesAccepted=True", "Established=False(Other)") }, "Degraded: CRD is not established"],
   [EC2, "ready", { status: conditions("Ready=True") }, "Healthy: EC2NodeClass is ready"],
   [EC2, "not ready", { status: conditions("SubnetsReady=True", "Ready=False: no role") }, "Degraded: no role"],
-  [EC2, "no subnets, before it is ready", { status: conditions("SubnetsReady=False: none", "Ready=Unknown") }, "Degraded: none"],
-  [EC2, "new", {}, "Progressing: Waiting for EC2NodeClass to be ready"],
+  [EC2, "no subnets, before it is ready", { status: conditions("SubnetsReady=False: none", "Ready=Unknown") }, EC2_WAITS],
+  [EC2, "new", {}, EC2_WAITS],
   [ZOOKEEPER, "complete", { status: { replicas: 3, readyReplicas: 3 } }, "Healthy: All ZK Nodes have joined the ensemble"],
   [ZOOKEEPER, "incomplete", { status: { replicas: 3, readyReplicas: 2 } }, "Progressing: Waiting for ZK Nodes to join the ensemble"],
   [ZOOKEEPER, "none", { status: { replicas: 0, readyReplicas: 0 } }, "Progressing: Waiting for ZK Nodes to join the ensemble"],
@@ -38,7 +40,7 @@ const cases: Case[] = [
   [TRIDENT, "in error", { status: { status: "Error", message: "bound to another" } }, "Degraded: bound to another"],
   [PROXY, "valid", valid("True"), "Healthy: told"],
   [PROXY, "invalid", valid("False"), "Degraded: told"],
-  [PROXY, "includes others that are not there yet", { ...valid("False"), spec: { includes: [{ name: "x" }] } }, "Healthy: told"],
+  [PROXY, "includes others that are not there yet", { ...valid("False"), spec: { includes: [{ name: "x" }] } }, INCLUDES],
   [PROXY, "of an older generation", valid("False", 0), "Progressing: Waiting for status"],
   [PROXY, "another condition", { status: { currentStatus: "invalid", ...conditions("Other=False") } }, "Progressing: Waiting for status"],
   [PROXY, "an empty condition", { status: { conditions: [{}] } }, "Progressing: Waiting for status"],

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../object.ts";
 import { type Checks, conditions, firstOf, inOrder, phases, waiting, when } from "./rules.ts";
-import { conditionsOf, type Health, type HealthCheck, type HealthStatus, health } from "./types.ts";
+import { conditionsOf, HEALTH_ORDER, type Health, type HealthCheck, type HealthStatus, health } from "./types.ts";
 
 /** Like Lua's: a hash of hexadecimal digits is no number, `12` and `1e3` are. */
 function toNumber(value: unknown): number | undefined {
@@ -17,7 +17,10 @@ function isObserved({ metadata, spec, status }: KubeObject): boolean {
   return toNumber(metadata.annotations["rollout.argoproj.io/workload-generation"]) === toNumber(status.workloadObservedGeneration);
 }
 
-const PHASES: Record<string, HealthStatus> = { Paused: "Suspended" };
+const PHASES: Record<string, HealthStatus> = {
+  ...Object.fromEntries(HEALTH_ORDER.map((word) => [word, word])),
+  Paused: "Suspended",
+};
 const notObserved = when((object) => !isObserved(object), "Progressing", "Waiting for rollout spec update to be observed");
 
 const failed: HealthCheck = (object) => {
@@ -55,16 +58,30 @@ const concluded: HealthCheck = ({ spec = {}, status }): Health => {
 };
 
 const ownPhase: HealthCheck = ({ status }) =>
-  status.phase === undefined ? undefined : health(PHASES[status.phase] ?? status.phase, status.message);
+  status.phase === undefined ? undefined : health(PHASES[status.phase] ?? "Unknown", status.message);
 const rollout = firstOf(notObserved, ownPhase, failed, when(isPaused, "Suspended", "Rollout is paused"), concluded);
 
-/** Spot's copy has no message beside its phase: its conditions are asked first. */
-const spotDeployment = firstOf(notObserved, failed, rollout);
+/** Spot's copy: without conditions it counts for nothing, and what is not said to be wrong is well. */
+const spotDeployment: HealthCheck = (object) => {
+  if (!object.status?.conditions) return undefined;
+  for (const { type, status, reason, message } of conditionsOf(object)) {
+    const gaveUp = type === "Progressing" && (reason === "RolloutAborted" || reason === "ProgressDeadlineExceeded");
+    if (type === "InvalidSpec" || gaveUp) return health("Degraded", message);
+    if (type === "Paused" && status === "True") return health("Suspended", "Rollout is paused");
+  }
+  return object.status.phase === "Progressing" ? health("Progressing", "Waiting for rollout to finish steps") : health("Healthy");
+};
 
 const said =
   (otherwise: string) =>
   ({ status }: KubeObject): string =>
     status.message ?? otherwise;
+
+/** With a status of no known phase they count for nothing: one that is about to begin must not make its application Unknown. */
+const begun =
+  (what: string, said: HealthCheck): HealthCheck =>
+  (object) =>
+    object.status ? said(object) : health("Progressing", `Waiting for ${what} to finish: status has not been reconciled.`);
 
 const analysisRun = firstOf(
   phases("status.phase", { Progressing: ["Pending", "Running"] }, "Analysis run is running"),
@@ -72,8 +89,6 @@ const analysisRun = firstOf(
   phases("status.phase", { Degraded: ["Failed"] }, said("Analysis run failed")),
   phases("status.phase", { Degraded: ["Error"] }, said("Analysis run had an error")),
   phases("status.phase", { Unknown: ["Inconclusive"] }, said("Analysis run was inconclusive")),
-  when(({ status }) => status, "Unknown"),
-  waiting("Waiting for analysis run to finish: status has not been reconciled."),
 );
 
 const experiment = firstOf(
@@ -82,15 +97,13 @@ const experiment = firstOf(
   phases("status.phase", { Healthy: ["Successful"] }, "Experiment is successful"),
   phases("status.phase", { Degraded: ["Failed"] }, "Experiment has failed"),
   phases("status.phase", { Degraded: ["Error"] }, "Experiment had an error"),
-  when(({ status }) => status, "Unknown"),
-  waiting("Waiting for experiment to finish: status has not been reconciled."),
 );
 
 export const argo: Checks = {
   "argoproj.io/Rollout": rollout,
   "spot.io/SpotDeployment": spotDeployment,
-  "argoproj.io/AnalysisRun": analysisRun,
-  "argoproj.io/Experiment": experiment,
+  "argoproj.io/AnalysisRun": begun("analysis run", analysisRun),
+  "argoproj.io/Experiment": begun("experiment", experiment),
   "argoproj.io/ApplicationSet": firstOf(
     inOrder(
       ["ErrorOccurred", "True", "Degraded"],

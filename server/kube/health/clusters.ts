@@ -1,17 +1,13 @@
 import type { KubeObject } from "../object.ts";
 import { type Checks, conditions, findCondition, firstOf, inOrder, phases, stale, waiting, when } from "./rules.ts";
-import { type Condition, conditionsOf, type HealthCheck, health } from "./types.ts";
+import { type Condition, conditionsOf, type Health, type HealthCheck, health } from "./types.ts";
 
 const notReady = conditions(["Ready", "False", "Degraded"]);
 const paused = (kind: string) => when(({ spec }) => spec?.paused, "Suspended", `${kind} is paused`);
 
 const machineDeployment = firstOf(
   paused("MachineDeployment"),
-  when(
-    ({ status }) => status?.phase === "Running" && status.replicas === status.updatedReplicas && status.replicas === status.readyReplicas,
-    "Healthy",
-    "Machines are running under this deployment",
-  ),
+  phases("status.phase", { Healthy: ["Running"] }, "Machines are running under this deployment"),
   phases("status.phase", { Progressing: ["ScalingUp"] }, "Cluster is spawning machines"),
   phases("status.phase", { Progressing: ["ScalingDown"] }, "Cluster is stopping machines"),
   phases("status.phase", { Degraded: ["Failed"] }, "MachineDeployment is failed"),
@@ -51,29 +47,15 @@ const controlPlane: HealthCheck = (object) => {
   return health("Progressing", `Control plane is not ready${object.status.ready === false ? " (.status.ready is false)" : ""}`);
 };
 
-/** Gardener labels its clusters; one that has been unhealthy for less than a quarter of an hour is given time. */
-const PATIENCE_MS = 15 * 60_000;
-const shoot: HealthCheck = (object) => {
-  const unhealthy = () => {
-    const bad = (conditionsOf(object) as (Condition & { lastTransitionTime?: string })[]).find((c) => c.status !== "True");
-    if (!bad) return health("Degraded", "Component state: Unhealthy");
-    const since = Date.parse(bad.lastTransitionTime ?? "");
-    return Date.now() - since < PATIENCE_MS
-      ? health("Progressing", "Component state: Reconcile - status unhealthy (< 15 minutes)")
-      : health("Degraded", "Component state: Unhealthy (> 15 minutes)");
-  };
-  switch (object.metadata.labels?.["shoot.gardener.cloud/status"]) {
-    case "healthy":
-      return health("Healthy", "Component state: Healthy");
-    case "progressing":
-      return health("Progressing", "Component state: Update in progress");
-    case "unhealthy":
-      return unhealthy();
-    case "unknown":
-      return health("Unknown", "Component state: Unknown");
-  }
-  return health("Progressing", "Update in progress");
+/** Gardener sums up the health of its clusters in a label. */
+const SHOOT: Record<string, Health> = {
+  healthy: health("Healthy", "Component state: Healthy"),
+  progressing: health("Progressing", "Component state: Update in progress"),
+  unhealthy: health("Degraded", "Component state: Unhealthy"),
+  unknown: health("Unknown", "Component state: Unknown"),
 };
+const shoot: HealthCheck = ({ metadata }) =>
+  SHOOT[metadata.labels?.["shoot.gardener.cloud/status"] ?? ""] ?? health("Progressing", "Update in progress");
 
 const nodeClaim = firstOf(
   when((object) => object.metadata.generation !== undefined && stale(object), "Progressing", "Waiting for NodeClaim spec to be reconciled"),
@@ -179,17 +161,11 @@ export const clusters: Checks = {
   "core.gardener.cloud/Shoot": shoot,
   "karpenter.k8s.aws/EC2NodeClass": firstOf(
     conditions(["Ready", "False", "Degraded"], ["Ready", "True", "Healthy", "EC2NodeClass is ready"]),
-    conditions(
-      ["SubnetsReady", "False", "Degraded"],
-      ["SecurityGroupsReady", "False", "Degraded"],
-      ["ValidationSucceeded", "False", "Degraded"],
-    ),
     waiting("Waiting for EC2NodeClass to be ready"),
   ),
   "karpenter.sh/NodeClaim": nodeClaim,
   "karpenter.sh/NodePool": firstOf(
     conditions(["Ready", "False", "Degraded"], ["Ready", "True", "Healthy"]),
-    conditions(["NodeClassReady", "False", "Degraded"]),
     waiting("Waiting for NodePool to be ready"),
   ),
   "work.karmada.io/ResourceBinding": binding,
@@ -223,11 +199,15 @@ export const clusters: Checks = {
     waiting("Waiting for policy to be applied"),
   ),
   "projectcontour.io/HTTPProxy": (object) => {
-    const { spec, status = {} } = object;
+    const { metadata, spec, status = {} } = object;
     const told = validNow(object);
+    if (told?.status === "True") return health("Healthy", status.description);
     // A proxy may be applied before those that it includes. If it were Degraded, a wave would wait for them for ever.
-    if (told) return health(told.status === "True" || spec?.includes ? "Healthy" : "Degraded", status.description);
-    return health("Progressing", status.conditions || !status.currentStatus ? "Waiting for status" : status.description);
+    const list = conditionsOf(object) as (Condition & { observedGeneration?: number })[];
+    if (spec?.includes && list.some((c) => c.status === "False" && c.observedGeneration === metadata.generation))
+      return health("Healthy", "HTTPProxy inclusions cannot be health checked");
+    if (told) return health("Degraded", status.description);
+    return health("Progressing", status.conditions || status.currentStatus === undefined ? "Waiting for status" : status.description);
   },
   "projectcontour.io/ExtensionService": (object) => {
     const told = validNow(object);

@@ -62,7 +62,7 @@ const installed: HealthCheck = (object) => {
 };
 
 export const crossplane: Checks = {
-  "*.crossplane.io/*": managed(SILENT, conditions(...BAD, ...GOOD.map(good))),
+  "*.crossplane.io/*": managed(SILENT, conditions(...BAD), conditions(...GOOD.map(good))),
   "*.upbound.io/*": managed(SILENT_CONFIGS, conditions(...BAD), conditions(good("Ready"))),
   "cloudfront.aws.crossplane.io/Distribution": aws("distribution"),
   "iam.aws.crossplane.io/Policy": aws("Policy"),
@@ -75,8 +75,8 @@ export const crossplane: Checks = {
   "pkg.crossplane.io/Provider": installed,
   "stacks.crossplane.io/ClusterStackInstall": ({ status }) => {
     const list: { type?: string; status?: string; reason?: string }[] = status?.conditionedStatus?.conditions ?? [];
-    const ready = list.filter((c) => c.type === "Ready");
-    const good = ready.find((c) => c.status === "True");
-    return health(good ? "Healthy" : "Progressing", good?.reason ?? ready.at(-1)?.reason ?? "Waiting for stack to be installed");
+    const ready = list.find((c) => c.type === "Ready");
+    if (!ready) return health("Progressing", "Waiting for stack to be installed");
+    return health(ready.status === "True" ? "Healthy" : "Progressing", ready.reason);
   },
 };

@@ -77,7 +77,7 @@ const own = (c: Condition) => c.message;
 /** The last word before the one that counts is its message while it waits. */
 const mariaDbReady = firstOf(
   conditions(["Ready", "True", "Healthy"], ["Ready", "*", "Degraded"]),
-  waiting((object) => conditionsOf(object).at(-1)?.message ?? NO_STATUS),
+  waiting((object) => (conditionsOf(object).length ? conditionsOf(object).at(-1)!.message : NO_STATUS)),
 );
 
 const sqlJob: HealthCheck = (object) => {

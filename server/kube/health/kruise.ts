@@ -112,7 +112,8 @@ export const kruise: Checks = {
   "apps.kruise.io/DaemonSet": firstOf(
     workload({
       name: "Daemonset",
-      rolling: rollingUpdate,
+      // Unlike the others it holds nothing back where no partition is written.
+      rolling: (object) => ({ partition: 0, ...rollingUpdate(object) }),
       paused: "updatedNumberScheduled",
       held: (status, partition) => status.updatedNumberScheduled! > status.desiredNumberScheduled! - partition,
       good: (s) => s.updatedNumberScheduled === s.desiredNumberScheduled && s.numberAvailable === s.desiredNumberScheduled,

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../object.ts";
-import { type Checks, conditions, findCondition, firstOf, inOrder, waiting, when } from "./rules.ts";
+import { type Checks, firstOf, waiting, when } from "./rules.ts";
 import { conditionsOf, type HealthCheck, health } from "./types.ts";
 
 // RFC 3339 in UTC, so that the order of the texts is the order of the times.
@@ -21,24 +21,20 @@ const cronJob = firstOf(
   when(() => true, "Healthy", "CronJob has completed its last execution successfully"),
 );
 
-const isInstalling = (object: KubeObject): boolean => {
-  const established = findCondition(object, "Established");
-  return established?.status === "False" && established.reason === "Installing";
+/** The first condition that says something decides, in its own words: that the names were accepted says nothing of a schema. */
+const definition: HealthCheck = (object) => {
+  const list = conditionsOf(object);
+  if (list.length === 0) return health("Progressing", "Status conditions not found");
+  for (const { type, status, reason, message = "" } of list) {
+    if (type === "Terminating" && status === "True") return health("Progressing", `CRD is terminating: ${message}`);
+    if (type === "NamesAccepted" && status === "False") return health("Degraded", `CRD names have not been accepted: ${message}`);
+    if (type === "NonStructuralSchema" && status === "True") return health("Degraded", `Schema violations found: ${message}`);
+    // The API server says so for some milliseconds after each creation.
+    if (type === "Established" && status !== "True" && reason === "Installing") return health("Progressing", "CRD is being installed");
+  }
+  const established = list.some(({ type, status }) => type === "Established" && status === "True");
+  return established ? health("Healthy", "CRD is healthy") : health("Degraded", "CRD is not established");
 };
-
-/** Each verdict in the words of its own condition: that the names were accepted says nothing of a schema. */
-const definition = firstOf(
-  when((object) => conditionsOf(object).length === 0, "Progressing", "Status conditions not found"),
-  inOrder(
-    ["Terminating", "True", "Progressing", ({ message = "" }) => `CRD is terminating: ${message}`],
-    ["NamesAccepted", "False", "Degraded", ({ message = "" }) => `CRD names have not been accepted: ${message}`],
-  ),
-  // The API server says so for some milliseconds after each creation.
-  when(isInstalling, "Progressing", "CRD is being installed"),
-  when((object) => findCondition(object, "Established")?.status !== "True", "Degraded", "CRD is not established"),
-  conditions(["NonStructuralSchema", "True", "Degraded", ({ message = "" }) => `Schema violations found: ${message}`]),
-  when(() => true, "Healthy", "CRD is healthy"),
-);
 
 /** Too few pods are a budget's everyday life: they do not make it bad. */
 const disruptionBudget: HealthCheck = (object) => {

@@ -42,9 +42,9 @@ interface Broker {
 const SETTLED = ["GracefulUpscaleSucceeded", "GracefulDownscaleSucceeded"];
 
 const banzai: HealthCheck = ({ status }) => {
-  if (!status?.brokersState) return undefined;
   // While it rolls, one broker after another is out of sync: that is progress.
-  if (status.state === "ClusterRollingUpgrading") return health("Progressing", "Kafka Cluster is Rolling Upgrading.");
+  if (status?.state === "ClusterRollingUpgrading") return health("Progressing", "Kafka Cluster is Rolling Upgrading.");
+  if (!status?.brokersState) return undefined;
   const brokers = Object.values<Broker>(status.brokersState);
   const settled = brokers.filter(
     (b) => b.configurationState === "ConfigInSync" && SETTLED.includes(b.gracefulActionState?.cruiseControlState ?? ""),

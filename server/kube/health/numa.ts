@@ -32,22 +32,35 @@ const flow = (kind: string, { name = kind, paused = [], unhealthy, progressive =
 
 const SUBRESOURCES = "Subresources are unhealthy";
 
+interface Child {
+  /** As it is called where nothing is known of it. */
+  name?: string;
+  /** The only reason of a child's failure that counts; without it all do. */
+  failure?: string;
+  /** The condition that tells of a pause. */
+  pause?: string;
+  /** Whether it is upgraded step by step. */
+  progressive?: boolean;
+}
 /** Numaplane's rollouts: an upgrade under way, then what came of it, then a pause, then the child. */
-const rollout = (name: string, { failure, pause }: { failure?: string; pause?: string } = {}): HealthCheck =>
+const rollout = ({ name, failure, pause, progressive = true }: Child): HealthCheck =>
   firstOf(
     when((object) => !object.status || !observed(object), "Progressing", "Not yet reconciled"),
     (object) => {
       const { status } = object;
       const child = findCondition(object, "ChildResourcesHealthy");
-      const upgradeFailed = findCondition(object, "ProgressiveUpgradeSucceeded")?.status === "False";
+      const upgradeFailed = progressive && findCondition(object, "ProgressiveUpgradeSucceeded")?.status === "False";
       if ((status.upgradeInProgress || status.phase === "Pending") && !upgradeFailed) return health("Progressing", "Update in progress");
       if (child?.status === "False" && child.reason === "Progressing") return health("Progressing", "Child Progressing");
       if (status.phase === "Failed") return health("Degraded", status.message);
-      if (child?.status === "False" && (failure === undefined || child.reason === failure)) return health("Degraded", child.message);
-      if (upgradeFailed) return health("Degraded", "Progressive upgrade failed");
+      for (const { type, status: is, reason, message } of conditionsOf(object)) {
+        if (is !== "False") continue;
+        if (type === "ChildResourcesHealthy" && (failure === undefined || reason === failure)) return health("Degraded", message);
+        if (progressive && type === "ProgressiveUpgradeSucceeded") return health("Degraded", "Progressive upgrade failed");
+      }
       const paused = pause === undefined ? undefined : findCondition(object, pause);
       if (paused?.status === "True") return health("Healthy", paused.message);
-      return child?.status === "True" ? health("Healthy", "Healthy") : health("Unknown", `Unknown ${name} status`);
+      return child?.status === "True" ? health("Healthy", "Healthy") : health("Unknown", `Unknown ${name ? `${name} ` : ""}status`);
     },
   );
 
@@ -56,8 +69,12 @@ export const numa: Checks = {
   "numaflow.numaproj.io/MonoVertex": flow("MonoVertex", { paused: ["Paused"], unhealthy: SUBRESOURCES }),
   "numaflow.numaproj.io/Pipeline": flow("Pipeline", { paused: ["Paused", "Pausing"], unhealthy: SUBRESOURCES }),
   "numaflow.numaproj.io/Vertex": flow("Vertex", { paused: ["Paused"], progressive: false }),
-  "numaplane.numaproj.io/MonoVertexRollout": rollout("MonoVertex", { failure: "MonoVertexFailed", pause: "MonoVertexPausingOrPaused" }),
-  "numaplane.numaproj.io/PipelineRollout": rollout("Pipeline", { failure: "PipelineFailed", pause: "PipelinePausingOrPaused" }),
-  "numaplane.numaproj.io/ISBServiceRollout": rollout("ISBService", { failure: "ISBSvcFailed" }),
-  "numaplane.numaproj.io/NumaflowControllerRollout": rollout("NumaflowController"),
+  "numaplane.numaproj.io/MonoVertexRollout": rollout({
+    name: "MonoVertex",
+    failure: "MonoVertexFailed",
+    pause: "MonoVertexPausingOrPaused",
+  }),
+  "numaplane.numaproj.io/PipelineRollout": rollout({ name: "Pipeline", failure: "PipelineFailed", pause: "PipelinePausingOrPaused" }),
+  "numaplane.numaproj.io/ISBServiceRollout": rollout({ failure: "ISBSvcFailed" }),
+  "numaplane.numaproj.io/NumaflowControllerRollout": rollout({ progressive: false }),
 };

@@ -22,18 +22,18 @@ const humioCluster: HealthCheck = ({ status }) => {
 
 /** Grafana's operator writes all its conditions into one sentence, up to the first that is bad. */
 const synchronised: HealthCheck = (object) => {
-  const parts: string[] = [];
+  let text = "";
   let verdict: HealthStatus = "Progressing";
   for (const { type, status, reason, message } of conditionsOf(object)) {
     if (status === undefined) continue;
     const of = type === undefined ? "" : ` for ${type}${message === undefined ? "" : ` because ${message}`}`;
-    parts.push(reason === undefined ? "" : reason + of);
+    text += (text && ", ") + (reason === undefined ? "" : reason + of);
     // This one says that something is amiss when it is True.
     const bad = type === "FolderUIDMismatch" ? "True" : "False";
-    if (status === bad) return health("Degraded", parts.join(", "));
+    if (status === bad) return health("Degraded", text);
     if (status === "True") verdict = "Healthy";
   }
-  return health(verdict, parts.join(", "));
+  return health(verdict, text);
 };
 
 const reasonOr =
@@ -73,7 +73,7 @@ const collector: HealthCheck = ({ spec, status }): Health => {
   const [ready, total] = [Number(match[1]), Number(match[2])];
   if (ready === 0)
     return spec?.mode === "daemonset" && total === 0
-      ? health("Healthy", "DaemonSet has no schedulable nodes (0/0)")
+      ? health("Healthy", "DaemonSet has no eligible nodes (0/0)")
       : health("Degraded", "No replicas are ready");
   return ready === total ? health("Healthy", "All replicas are ready") : health("Progressing", "Replicas are starting up");
 };

@@ -37,8 +37,9 @@ const subscription: HealthCheck = (object) => {
   if (!conditions) return health("Progressing", "An install plan for a subscription is pending installation");
   const manual = awaitsApproval(object, list);
   const lines = list.map((c, i) => (manual && c.type === "InstallPlanPending" ? "" : line(c, i))).join("");
-  const shown = manual && state === "UpgradePending" ? "AtLatestKnown" : state;
-  const message = lines + (state === undefined ? ".status.state not yet known\n" : `.status.state is '${shown}'\n`);
+  const held = manual && state === "UpgradePending";
+  const note = held ? " (manual InstallPlan approval pending; treated as healthy)" : "";
+  const message = lines + (state === undefined ? ".status.state not yet known\n" : `.status.state is '${state}'${note}\n`);
   const bad = list.some(
     (c) =>
       (c.type === "InstallPlanMissing" && c.reason !== "ReferencedInstallPlanNotFound") ||
@@ -46,7 +47,7 @@ const subscription: HealthCheck = (object) => {
   );
   if (bad || state === "UpgradeFailed") return health("Degraded", message);
   const pending = list.some((c) => c.type === "InstallPlanPending" && c.status === "True") && !manual;
-  const settled = shown !== undefined && !["", "UpgradeAvailable", "UpgradePending"].includes(shown);
+  const settled = held || (state !== undefined && !["", "UpgradeAvailable", "UpgradePending"].includes(state));
   return health(pending || !settled ? "Progressing" : "Healthy", message);
 };
 

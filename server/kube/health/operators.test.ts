@@ -68,7 +68,7 @@ const cases: Case[] = [
       meta: { labels: { "shoot.gardener.cloud/status": "unhealthy" } },
       status: { conditions: [{ status: "False", lastTransitionTime: "2020-01-01T00:00:00Z" }] },
     },
-    "Degraded: Component state: Unhealthy (> 15 minutes)",
+    "Degraded: Component state: Unhealthy",
   ],
   // OpenShift
   ["route.openshift.io/Route", "a router refuses", { status: { ingress: [conditions("Admitted=False")] } }, "Degraded: Route is degraded"],
@@ -79,7 +79,7 @@ const cases: Case[] = [
       spec: { installPlanApproval: "Manual" },
       status: { state: "UpgradePending", installedCSV: "x", ...conditions("InstallPlanPending=True(RequiresApproval)") },
     },
-    "Healthy: .status.state is 'AtLatestKnown'\n",
+    "Healthy: .status.state is 'UpgradePending' (manual InstallPlan approval pending; treated as healthy)\n",
   ],
   // Secrets
   [

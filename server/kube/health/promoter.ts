@@ -8,8 +8,8 @@ interface Names {
   waits: string;
   missing: string;
   failed: string;
-  /** When given, every reason counts and not only an error: the prefix for the others. */
-  other?: (reason: string) => string;
+  /** The prefix of what fails for another reason than an error. */
+  other: (reason: string) => string;
   unknown?: string;
   types?: readonly string[];
 }
@@ -27,19 +27,18 @@ const reconciled = ({ initial, waits, missing, failed, other, unknown, types = [
         if (seen !== undefined && generation !== undefined && seen !== generation)
           return health("Progressing", `Waiting for ${waits} spec update to be observed`);
         if (status === "False" && reason === "ReconciliationError") return health("Degraded", `${failed}: ${message ?? "Unknown error"}`);
-        if (status === "False" && other) return health("Degraded", `${other(reason)}: ${message ?? "Unknown error"}`);
+        if (status === "False") return health("Degraded", `${other(reason)}: ${message ?? "Unknown error"}`);
         if (status === "Unknown" && unknown) return health("Progressing", `${unknown} (${reason}): ${message ?? "Unknown"}`);
       }
       return told.length === 0 ? health("Progressing", missing) : undefined;
     },
   );
 
-/** With `strict` every reason of a condition that is False counts. */
-const named = (what: string, strict = false): Names => {
+const named = (what: string): Names => {
   const name = what[0]!.toUpperCase() + what.slice(1);
   const failed = `${name} reconciliation failed`;
   const other = (reason: string) => `${failed} (${reason})`;
-  return { initial: what, waits: what, missing: `${name} is not ready yet`, failed, ...(strict ? { other } : {}) };
+  return { initial: what, waits: what, missing: `${name} is not ready yet`, failed, other };
 };
 const provider = (kind: string, initial: string, subject: string): HealthCheck =>
   firstOf(
@@ -99,7 +98,7 @@ interface Environment {
 }
 const shaOf = (commit?: Commit): string => commit?.dry?.sha ?? "";
 const short = (commit?: Commit): string => shaOf(commit).slice(0, 7);
-const hydrated = (commit?: Commit): string => commit?.note?.drySha ?? shaOf(commit);
+const hydrated = (commit?: Commit): string => commit?.note?.drySha || shaOf(commit);
 const processed = ({ proposed }: Environment): string => `Hydrator has processed dry commit '${hydrated(proposed).slice(0, 7)}'.`;
 
 /** `1 pending, 2 successful, 0 failed. Pending commit statuses: a. `; the space at the end is the ecosystem's. */
@@ -112,17 +111,21 @@ function tally({ commitStatuses = [] }: Commit): { text: string; pending: number
   return { text, pending: pending.length, failed: failed.length };
 }
 
-/** Which commit is missing, or on its way, in one environment. */
-function promotion({ active, proposed }: Omit<Environment, "branch">, where: string, place: string): Health | undefined {
-  for (const [name, commit] of [["active", active] as const, ["proposed", proposed] as const])
-    if (!shaOf(commit)) return health("Progressing", `The ${name} commit DRY SHA is missing or empty${where}.`);
+/** Which commit is missing. What the hydrator noted stands for a proposal in one of several environments, see `proposal`. */
+function missing({ active, proposed }: Omit<Environment, "branch">, where: string, proposal = shaOf): Health | undefined {
+  const name = !shaOf(active) ? "active" : !proposal(proposed) ? "proposed" : undefined;
+  return name && health("Progressing", `The ${name} commit DRY SHA is missing or empty${where}.`);
+}
+
+/** Which commit is on its way. */
+function moving({ active, proposed }: Omit<Environment, "branch">, place: string): Health | undefined {
   if (shaOf(active) === shaOf(proposed)) return undefined;
   return health("Progressing", `Promotion in progress${place} from '${short(active)}' to '${short(proposed)}': ${tally(proposed!).text}`);
 }
 
 const changeTransferPolicy: HealthCheck = ({ status }) => {
-  const moving = promotion(status, "", "");
-  if (moving) return moving;
+  const open = missing(status, "") ?? moving(status, "");
+  if (open) return open;
   const { text, pending, failed } = tally(status.active);
   if (pending || failed)
     return health("Healthy", `Environment is up-to-date, but there are non-successful active commit statuses: ${text}`);
@@ -132,22 +135,25 @@ const changeTransferPolicy: HealthCheck = ({ status }) => {
 const promotionStrategy: HealthCheck = ({ status }) => {
   const all: Environment[] = status.environments ?? [];
   if (all.length === 0) return health("Degraded", "Promotion strategy has no environments configured");
-  const moves = all.map((e) => ({ e, move: promotion(e, ` in environment '${e.branch}'`, ` for environment '${e.branch}'`) }));
-  const missing = moves.find(({ e }) => !shaOf(e.active) || !shaOf(e.proposed));
-  if (missing) return missing.move;
+  for (const one of all) {
+    const gap = missing(one, ` in environment '${one.branch}'`, hydrated);
+    if (gap) return gap;
+  }
   if (all.some((e) => hydrated(e.proposed) !== hydrated(all[0]!.proposed)))
     return health(
       "Progressing",
       "Not all environments have the same proposed commit SHA. This likely means the hydrator has not run for all environments yet.",
     );
-  const moving = moves.find(({ move }) => move);
-  if (moving) return health("Progressing", `${moving.move!.message}${processed(moving.e)} `);
+  for (const one of all) {
+    const move = moving(one, ` for environment '${one.branch}'`);
+    if (move) return health("Progressing", `${move.message}${processed(one)} `);
+  }
   const open = all.map((e) => ({ branch: e.branch, ...tally(e.active!) })).filter(({ pending, failed }) => pending || failed);
   if (open.length) {
     const list = open.map(({ branch, failed, pending }) => `${branch} (${failed} failed, ${pending} pending)`).join(", ");
     return health("Healthy", `Environments are up-to-date, but some environments have non-successful commit statuses: ${list}.`);
   }
-  return health("Healthy", `All environments are up-to-date on commit '${short(all[0]!.proposed)}'. ${processed(all[0]!)}`);
+  return health("Healthy", `All environments are up-to-date on commit '${short(all[0]!.active)}'. ${processed(all[0]!)}`);
 };
 
 const applications = ({ status }: KubeObject): number => status.applicationsSelected?.length ?? 0;
@@ -162,18 +168,16 @@ export const promoter: Checks = {
       (object) => `Argo CD commit status is healthy and is tracking ${applications(object)} applications`,
     ),
   ),
-  "promoter.argoproj.io/ChangeTransferPolicy": firstOf(reconciled(named("change transfer policy", true)), changeTransferPolicy),
-  "promoter.argoproj.io/PromotionStrategy": firstOf(reconciled(named("promotion strategy", true)), promotionStrategy),
+  "promoter.argoproj.io/ChangeTransferPolicy": firstOf(reconciled(named("change transfer policy")), changeTransferPolicy),
+  "promoter.argoproj.io/PromotionStrategy": firstOf(reconciled(named("promotion strategy")), promotionStrategy),
   "promoter.argoproj.io/CommitStatus": firstOf(reconciled(named("commit status")), ({ status }) =>
     health(
       "Healthy",
       status.sha && status.phase ? `Commit status for commit ${status.sha} reports ${status.phase}` : "Commit status is healthy",
     ),
   ),
-  "promoter.argoproj.io/PullRequest": firstOf(
-    reconciled({ ...named("pull request", true), types: ["Ready", "Reconciled"] }),
-    ({ status }) =>
-      health("Healthy", status.id && status.state ? `Pull request is ${status.state} as PR ${status.id}` : "Pull request is healthy"),
+  "promoter.argoproj.io/PullRequest": firstOf(reconciled({ ...named("pull request"), types: ["Ready", "Reconciled"] }), ({ status }) =>
+    health("Healthy", status.id && status.state ? `Pull request is ${status.state} as PR ${status.id}` : "Pull request is healthy"),
   ),
   "promoter.argoproj.io/ScmProvider": provider("ScmProvider", "SCM provider", "SCM provider"),
   "promoter.argoproj.io/ClusterScmProvider": provider("ClusterScmProvider", "cluster SCM provider", "Cluster SCM provider"),

@@ -35,8 +35,9 @@ const inference: HealthCheck = ({ status }) => {
   if (!list) return waits;
   if (list.some((c) => c.type === "Stopped" && c.status === "True")) return health("Suspended", "InferenceService is Stopped");
   // A service that is not stopped is well.
-  const open = list.map((c, i) => ({ c, i })).filter(({ c }) => c.status !== (c.type === "Stopped" ? "False" : "True"));
-  if (!loading && !broken && open.length === 0) return health("Healthy", "InferenceService is healthy.");
+  const open = list.map((c, i) => ({ c, i })).filter(({ c }) => c.type !== "Stopped" && c.status !== "True");
+  const unsure = list.some((c) => c.status === "Unknown");
+  if (!loading && !broken && !unsure && open.length === 0) return health("Healthy", "InferenceService is healthy.");
   const parts = open.map(({ c, i }) => [`${i + 1}: ${c.type ?? "condition"}`, c.status, c.reason, c.message].filter(Boolean).join(" | "));
   const head = loading || broken ? `0: transitionStatus | ${model}` : "";
   return health(broken ? "Degraded" : "Progressing", [head, ...parts].join(" | "));
@@ -152,20 +153,20 @@ const keycloak: HealthCheck = (object) => {
   return health("Progressing");
 };
 
-const sap = firstOf(
-  when(
-    ({ metadata, status }) =>
-      metadata.generation !== undefined &&
-      (status?.conditions ?? []).some(
-        (c: { observedGeneration?: number }) => c.observedGeneration !== undefined && c.observedGeneration !== metadata.generation,
-      ),
-    "Progressing",
-    "Waiting for spec update to be observed",
-  ),
-  conditions(["Succeeded", "False", "Degraded"], ["Failed", "True", "Degraded"]),
-  when(({ status }) => status?.conditions, "Healthy", "Ready to use"),
-  waiting("Waiting for status"),
-);
+/** Each condition in its order: one of an older generation is waited for, unless one before it says that it failed. */
+const sap: HealthCheck = (object) => {
+  if (!Array.isArray(object.status?.conditions)) return health("Progressing", "Waiting for status");
+  const { generation } = object.metadata;
+  for (const { type, status, message, observedGeneration: seen } of conditionsOf(object) as (Condition & {
+    observedGeneration?: number;
+  })[]) {
+    if (seen !== undefined && generation !== undefined && seen !== generation)
+      return health("Progressing", "Waiting for spec update to be observed");
+    const failed = (type === "Succeeded" && status === "False") || (type === "Failed" && status === "True");
+    if (failed) return health("Degraded", message);
+  }
+  return health("Healthy", "Ready to use");
+};
 
 const ISTIO: [HealthStatus, string, string][] = [
   ["Unknown", "NONE", "Component is not present."],

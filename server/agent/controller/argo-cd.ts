@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { done, type Outcome } from "../../base/outcome.ts";
+import { follow } from "../../base/signal.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { KUBE } from "../../kube/errors.ts";
+import type { Resource } from "../../kube/path.ts";
+import type { Log } from "./deps.ts";
+
+/** Of both kinds in which Argo CD's charts and manifests install it. */
+export const ARGO_CONTROLLER = "argocd-application-controller";
+const KINDS: Resource[] = [
+  { group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets", namespaced: true },
+  { group: "apps", version: "v1", kind: "Deployment", plural: "deployments", namespaced: true },
+];
+// Argo CD takes about as long to start: what begins in between has not written yet.
+const LOOK_MS = 15_000;
+
+/** Argo CD's application controller, if it runs in a namespace: as `StatefulSet argocd/argocd-application-controller`. */
+export async function argoControllerIn(client: KubeClient, namespace: string): Promise<Outcome<string | undefined>> {
+  for (const resource of KINDS) {
+    const found = await client.get(resource, namespace, ARGO_CONTROLLER);
+    if (found.kind !== "done") {
+      if (found.reason === KUBE.notFound || found.reason === KUBE.kindNotFound) continue;
+      return found;
+    }
+    const { spec, status } = found.value;
+    // While its last Pod ends, it still writes.
+    if ((spec?.replicas ?? 1) > 0 || (status?.replicas ?? 0) > 0) return done(`${resource.kind} ${namespace}/${ARGO_CONTROLLER}`);
+  }
+  return done(undefined);
+}
+
+export const heldMessage = (workload: string): string =>
+  `${workload} runs, so Outpost's controller waits and changes nothing: two engines would undo each other's work. Scale it to 0 to let Outpost's ` +
+  "controller go on, or install the agent with engine none to leave the work to Argo CD.";
+
+export interface AloneOptions {
+  client: KubeClient;
+  namespace: string;
+  log: Log;
+  signal: AbortSignal;
+  /** Told each time that it begins or ends to wait. */
+  held?(why: string | undefined): void;
+  lookMs?: number;
+}
+
+/**
+ * Does work only while no Argo CD controller works on the same applications: waits for it to end, and ends the work when one comes. Where the
+ * cluster does not let us look, the work is done: an account that was installed before this rule has no right to look.
+ */
+export async function whileAlone(options: AloneOptions, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const { client, namespace, log, signal, held, lookMs = LOOK_MS } = options;
+  let told: string | undefined;
+  const look = async (): Promise<string | undefined> => {
+    const found = await argoControllerIn(client, namespace);
+    if (found.kind === "done") return found.value;
+    if (found.kind === "stop") log.warn({ reason: found.reason }, `it cannot be seen whether Argo CD runs here: ${found.message}`);
+    // An API server that is away says nothing about Argo CD: what was true stays true.
+    return found.kind === "stop" ? undefined : told;
+  };
+  while (!signal.aborted) {
+    const other = await look();
+    if (other !== told) {
+      told = other;
+      held?.(other && heldMessage(other));
+      if (other) log.warn({ reason: "ArgoCDRuns" }, heldMessage(other));
+      else log.info({}, "Argo CD's controller is gone: the work goes on");
+    }
+    if (other) {
+      await pause(lookMs, signal);
+      continue;
+    }
+    const turn = new AbortController();
+    const leave = follow(turn, signal);
+    const watching = (async () => {
+      while (!turn.signal.aborted) {
+        await pause(lookMs, turn.signal);
+        if (!turn.signal.aborted && (await look())) turn.abort();
+      }
+    })();
+    try {
+      await work(turn.signal);
+    } finally {
+      turn.abort();
+      leave();
+      await watching;
+    }
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => undefined);

@@ -1,0 +1,24 @@
+const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([KMGTPE]i)|([numkMGTPE]))?$/;
+const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+// From a billionth up, as the API server counts.
+const DECIMAL: Record<string, number> = { n: -9, u: -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+
+/** A Kubernetes quantity in billionths, such as `100m`, `0.1` or `64Mi`; undefined for what is none, or is finer than that. */
+export function billionths(value: unknown): bigint | undefined {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text !== "string" || text.length > 40) return undefined;
+  const [, digits, exponent, binary, suffix = ""] = QUANTITY.exec(text) ?? [];
+  if (digits === undefined) return undefined;
+  const [whole = "", fraction = ""] = digits.split(".");
+  const power = 9 - fraction.length + (exponent ? Number(exponent.slice(1)) : (DECIMAL[suffix] ?? 0));
+  if (power < 0 || power > 60) return undefined;
+  const factor = binary ? 1_024n ** BigInt(BINARY.indexOf(binary) + 1) : 1n;
+  return BigInt(whole + fraction) * 10n ** BigInt(power) * factor;
+}
+
+/** Whether the API server has only written a quantity in its own way: `100m` for `0.1`. */
+export function isSameQuantity(desired: unknown, live: unknown): boolean {
+  if (typeof live !== "string") return false;
+  const amount = billionths(desired);
+  return amount !== undefined && amount === billionths(live);
+}
