@@ -17,19 +17,27 @@ export interface Rights {
   managed: Rule[];
 }
 
-export const RBAC: Record<"link" | "controller" | "repo-server", Rights> = {
+/** Whether Argo CD's own controller runs in the namespace. */
+const ARGO_CD: Rule = {
+  apiGroups: ["apps"],
+  resources: ["statefulsets", "deployments"],
+  resourceNames: ["argocd-application-controller"],
+  verbs: ["get"],
+};
+
+export const RBAC: Record<"link" | "controller" | "reader" | "repo-server", Rights> = {
   // Talks to the service, so it has nothing that would make it another account: no subresource, no Pod, no Secret of another namespace.
   link: {
     own: [
-      // `patch` sets annotations: a refresh, an operation, an action.
+      // `patch` sets annotations: a refresh, an operation, an action. A set that moves away keeps its applications by one, too.
       {
         apiGroups: ["argoproj.io"],
-        resources: ["applications"],
+        resources: ["applications", "applicationsets"],
         verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
       },
       {
         apiGroups: ["argoproj.io"],
-        resources: ["applicationsets", "appprojects"],
+        resources: ["appprojects"],
         verbs: ["get", "list", "watch", "create", "update", "delete"],
       },
       // Repositories, credentials and clusters, and its own identity.
@@ -38,6 +46,7 @@ export const RBAC: Record<"link" | "controller" | "repo-server", Rights> = {
       // Certificates, keys, known hosts, and hints for the controller. They are shared, so they are never deleted.
       { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch", "create", "update"] },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
+      ARGO_CD,
     ],
     managed: [
       // The cluster's identity is the UID of this namespace.
@@ -58,12 +67,40 @@ export const RBAC: Record<"link" | "controller" | "repo-server", Rights> = {
       // What Kubernetes says of an Application, for `app events`.
       { apiGroups: [""], resources: ["events"], verbs: ["list"] },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
+      ARGO_CD,
     ],
     managed: [
       // `get` for definitions that were just made; `update` only for objects with sync option Replace=true.
       { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch", "create", "patch", "update", "delete"] },
       // For projects that name the account which writes for their applications, and for charts that read as an account.
       { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["impersonate"] },
+    ],
+  },
+  // Beside Argo CD: answers questions, and only reads. Kubernetes's own role `view` comes to this: workloads, logs and events, and what operators add to
+  // it for their kinds, but no Secret.
+  reader: {
+    own: [
+      // Where the credentials of other clusters are; of repositories only to know that they are there.
+      { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list"] },
+      { apiGroups: ["argoproj.io"], resources: ["applications", "applicationsets", "appprojects"], verbs: ["get", "list"] },
+    ],
+    managed: [
+      { apiGroups: ["argoproj.io"], resources: ["applications", "applicationsets"], verbs: ["get", "list"] },
+      { apiGroups: [""], resources: ["namespaces", "persistentvolumes"], verbs: ["get", "list"] },
+      { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["get", "list"] },
+      {
+        apiGroups: ["rbac.authorization.k8s.io"],
+        resources: ["roles", "rolebindings", "clusterroles", "clusterrolebindings"],
+        verbs: ["get", "list"],
+      },
+      { apiGroups: ["storage.k8s.io"], resources: ["storageclasses"], verbs: ["get", "list"] },
+      { apiGroups: ["networking.k8s.io"], resources: ["ingressclasses"], verbs: ["get", "list"] },
+      { apiGroups: ["scheduling.k8s.io"], resources: ["priorityclasses"], verbs: ["get", "list"] },
+      {
+        apiGroups: ["admissionregistration.k8s.io"],
+        resources: ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"],
+        verbs: ["get", "list"],
+      },
     ],
   },
   // Fetches and renders: a chart that breaks out of helm finds no credential.
@@ -75,4 +112,13 @@ export const APPLICATIONS_ELSEWHERE: Rule[] = [
   { apiGroups: ["argoproj.io"], resources: ["applications"], verbs: ["get", "list", "watch", "create", "patch", "update", "delete"] },
   { apiGroups: ["argoproj.io"], resources: ["applicationsets"], verbs: ["list", "watch", "patch"] },
   { apiGroups: ["argoproj.io"], resources: ["applicationsets/status"], verbs: ["patch"] },
+];
+
+/** What the link may do in other namespaces that may hold Applications: show them, act on them, and keep those that were taken over. */
+export const LINK_ELSEWHERE: Rule[] = [
+  {
+    apiGroups: ["argoproj.io"],
+    resources: ["applications", "applicationsets"],
+    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"],
+  },
 ];

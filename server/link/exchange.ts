@@ -24,14 +24,34 @@ export interface Worker {
   draining?(): boolean;
   /** What it has left for tasks now. */
   headroom?(): Schemas["Headroom"] | undefined;
-  /** A session was opened and `known` is to be sent next: report everything again. */
-  resync?(): void;
+  /** `known` was sent in a session that has just been opened: report everything again. */
+  resync?(open: Open): void;
   failed?(failure: Failure): void;
+}
+
+/** News for the service that travel in requests of their own, so that no other news wait for them. */
+export interface Source {
+  /** Resolves when there is something to say, or the signal ends. */
+  ready(signal: AbortSignal): Promise<void>;
+  /** What is to be said in this session now, of at most so many parts; nothing if it has to wait. */
+  batch(open: Open, limit: number | undefined): Batch | undefined;
+}
+
+export interface Batch {
+  body: Partial<Schemas["ExchangeRequest"]>;
+  /** How many parts it has that can be told one by one. */
+  size: number;
+  /** Names the first part, for the log. */
+  first: string;
+  /** The service has it, or will never take it. */
+  settled(): void;
 }
 
 export interface ExchangeOptions {
   session: Session;
   reports: Reports;
+  /** What else there is to tell. */
+  sources?: readonly Source[];
   worker: Worker;
   log: Log;
   signal: AbortSignal;
@@ -48,10 +68,14 @@ const SLACK_MS = 15_000;
 const GATHER_MS = 20;
 const IDLE_MS = 1_000;
 
-/** Runs poll and push until the signal ends. They are two requests so that neither waits for the other, and a poll that may carry a lease is never aborted. */
+/**
+ * Runs poll and push until the signal ends. They are requests of their own so that none waits for another, and a poll that may carry a lease is
+ * never aborted.
+ */
 export async function runExchange(options: ExchangeOptions): Promise<void> {
   const state: State = { ...options, refused: 0, synced: undefined };
-  await Promise.all([poll(state), push(state)]);
+  const sources = [ofReports(options.reports), ...(options.sources ?? [])];
+  await Promise.all([poll(state), ...sources.map((source) => push(state, source))]);
 }
 
 interface State extends ExchangeOptions {
@@ -81,7 +105,7 @@ async function poll(state: State): Promise<void> {
       answer = await exchange(state, open.value, { wait, free, ...told });
       if (answer.kind === "done" && first) {
         state.synced = open.value;
-        worker.resync?.();
+        worker.resync?.(open.value);
       }
     }
     if (answer.kind !== "done") {
@@ -110,19 +134,23 @@ async function poll(state: State): Promise<void> {
   }
 }
 
-async function push(state: State): Promise<void> {
-  const { reports, session, signal, log } = state;
+async function push(state: State, source: Source): Promise<void> {
+  const { session, signal, log } = state;
   const backoff = new Backoff();
   let limit: number | undefined;
   while (!signal.aborted) {
-    await reports.ready(signal);
+    await source.ready(signal);
     await pause(GATHER_MS, signal);
     if (signal.aborted) return;
-    const batch = reports.batch(limit);
     const open = await session.current();
-    const answer = open.kind === "done" ? await exchange(state, open.value, { wait: 0, free: 0, reports: batch }) : open;
+    const batch = open.kind === "done" ? source.batch(open.value, limit) : undefined;
+    if (open.kind === "done" && !batch) {
+      await pause(IDLE_MS, signal);
+      continue;
+    }
+    const answer = open.kind === "done" ? await exchange(state, open.value, { wait: 0, free: 0, ...batch!.body }) : open;
     if (answer.kind === "done") {
-      reports.sent(batch);
+      batch!.settled();
       backoff.reset();
       limit = undefined;
       continue;
@@ -135,18 +163,28 @@ async function push(state: State): Promise<void> {
       }
     }
     // One bad report must not hold up the others: the batch is halved until it stands alone, and then left out, which is said.
-    if (answer.kind === "stop" && /^(body_too_large|invalid_|agent_)/.test(answer.reason)) {
-      if (batch.length > 1) {
-        limit = Math.ceil(batch.length / 2);
+    if (batch && answer.kind === "stop" && /^(body_too_large|invalid_|agent_)/.test(answer.reason)) {
+      if (batch.size > 1) {
+        limit = Math.ceil(batch.size / 2);
         continue;
       }
-      log.error({ reason: answer.reason, object: nameOf(batch[0]) }, `the service refuses a report, which is left out: ${answer.message}`);
-      reports.sent(batch);
+      log.error({ reason: answer.reason, object: batch.first }, `the service refuses a report, which is left out: ${answer.message}`);
+      batch.settled();
       continue;
     }
     await pause(backoff.next(answer), signal);
   }
 }
+
+/** The status of the objects that the service delivered. */
+const ofReports = (reports: Reports): Source => ({
+  ready: (signal) => reports.ready(signal),
+  batch: (_, limit) => {
+    const batch = reports.batch(limit);
+    if (batch.length === 0) return undefined;
+    return { body: { reports: batch }, size: batch.length, first: nameOf(batch[0]), settled: () => reports.sent(batch) };
+  },
+});
 
 interface Taken {
   fresh: number;

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
-import { runExchange, type Worker } from "./exchange.ts";
+import { fingerprintOf } from "../../openapi/known-agents.ts";
+import { runExchange, type Source, type Worker } from "./exchange.ts";
 import { runHeartbeat } from "./heartbeat.ts";
 import { startHeartbeatThread } from "./heartbeat-host.ts";
 import type { IdentityStore } from "./identity.ts";
@@ -22,6 +23,8 @@ export interface LinkOptions {
   clusterVersion?: string | undefined;
   facts?: () => Facts;
   worker: Worker;
+  /** What else there is to tell the service besides reports. */
+  sources?: readonly Source[];
   leases: Leases;
   /** Leases that are gone; they are dropped from `leases` already. */
   lost(leases: Lease[], why: string): void;
@@ -87,7 +90,9 @@ export function startLink(options: LinkOptions): Link {
     opened: (open) => {
       const { bearer, heartbeatMs, leaseMs, identity } = open;
       thread?.beat({ bearer, heartbeatMs, leaseMs });
-      log.info({ worker: identity.enrolment.worker, id: identity.enrolment.id, epoch: open.epoch }, `connected to ${endpoint}`);
+      const { worker, id } = identity.enrolment;
+      // People compare it with the key that the service offers for this worker.
+      log.info({ worker, id, epoch: open.epoch, sealKey: fingerprintOf(identity.keys.sealKey) }, `connected to ${endpoint}`);
       if (Math.abs(transport.clockSkewSeconds) > 300)
         log.warn({ seconds: transport.clockSkewSeconds }, "this machine's clock and the service's differ; certificates may seem invalid");
       options.opened?.(open);

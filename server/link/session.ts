@@ -15,6 +15,8 @@ export interface Open {
   heartbeatMs: number;
   leaseMs: number;
   capacity: number;
+  /** What the service takes beyond the first version of the protocol. */
+  features: readonly string[];
   identity: Enrolled;
 }
 
@@ -161,7 +163,7 @@ export class Session {
       // A proof that was late or came twice, as networks deliver them: the next one is fine.
       return answer.reason === "worker_proof_invalid" ? again(answer.reason, answer.message) : answer;
     }
-    const { session, epoch, expiresInSeconds, heartbeatSeconds, leaseSeconds, capacity } = answer.value;
+    const { session, epoch, expiresInSeconds, heartbeatSeconds, leaseSeconds, capacity, features } = answer.value;
     this.#open = {
       bearer: session,
       epoch,
@@ -170,6 +172,7 @@ export class Session {
       heartbeatMs: heartbeatSeconds * 1000,
       leaseMs: leaseSeconds * 1000,
       capacity: capacity ?? 1,
+      features: features ?? [],
       identity,
     };
     options.opened?.(this.#open);

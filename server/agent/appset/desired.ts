@@ -2,6 +2,7 @@ import { canonical } from "../../base/canonical.ts";
 import { compileJq, pathsOf } from "../../base/jq.ts";
 import { TENANT, tenantOf } from "../project/tenant.ts";
 import { API_VERSION, isOwned, type LiveApplication, META, ownerOf, reference } from "./application.ts";
+import { isNamed } from "./names.ts";
 import type { ApplicationSet, ApplicationSetSpec, Free, Generated } from "./types.ts";
 
 // Written by others in the course of things; a set never takes them away.
@@ -38,7 +39,7 @@ export function clashOf(set: ApplicationSet, generated: Generated, live: LiveApp
 
 /** The live application as the set wants it; the same object when nothing is to be changed. */
 export function updated(set: ApplicationSet, generated: Generated, live: LiveApplication): LiveApplication {
-  const { preservedFields, ignoreApplicationDifferences } = set.spec;
+  const { preservedFields } = set.spec;
   const wanted: LiveApplication = structuredClone(live);
   wanted.spec = structuredClone(generated.spec);
   const { metadata } = generated;
@@ -51,7 +52,7 @@ export function updated(set: ApplicationSet, generated: Generated, live: LiveApp
   const kept = (live.metadata.finalizers ?? []).filter((one) => KEPT_FINALIZERS.test(one));
   wanted.metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), ...kept])];
   if (!isOwned(live, set)) wanted.metadata.ownerReferences = [...(live.metadata.ownerReferences ?? []), reference(set)];
-  const result = keepIgnored(wanted, live, ignoreApplicationDifferences);
+  const result = keepIgnored(set, wanted, live);
   // Last: what a set ignores does not change whose its applications are.
   result.metadata.annotations = withTenantOf(set, result.metadata.annotations);
   return canonical(compared(result)) === canonical(compared(live)) ? live : result;
@@ -92,9 +93,9 @@ function preserving(
 type Ignored = ApplicationSetSpec["ignoreApplicationDifferences"];
 
 /** Takes the live values where differences do not count. */
-function keepIgnored(wanted: LiveApplication, live: LiveApplication, rules: Ignored = []): LiveApplication {
+function keepIgnored(set: ApplicationSet, wanted: LiveApplication, live: LiveApplication): LiveApplication {
   const { name } = live.metadata;
-  for (const rule of rules.filter((one) => !one.name || one.name === name)) {
+  for (const rule of (set.spec.ignoreApplicationDifferences ?? []).filter((one) => !one.name || isNamed(set, one.name, name))) {
     const paths: (string | number)[][] = (rule.jsonPointers ?? []).map(pointer);
     for (const text of rule.jqPathExpressions ?? []) {
       const program = compileJq(text);

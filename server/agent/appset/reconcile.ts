@@ -7,6 +7,7 @@ import { marksIn, sharesWith, sharingOf, tenantOf } from "../project/tenant.ts";
 import { isOwned, type LiveApplication, META } from "./application.ts";
 import { clashOf, ignoreProblem, marked, newApplication, updated } from "./desired.ts";
 import { generate } from "./generate.ts";
+import { withEnding } from "./names.ts";
 import { requeueMs } from "./requeue.ts";
 import { held, isReverse, isRolling, operationOf, rollOut } from "./rollout.ts";
 import { failed, healthFrom, resourcesOf, rolling, succeeded, withTimes } from "./status.ts";
@@ -56,7 +57,11 @@ export async function reconcileSet(deps: SetDeps, set: ApplicationSet): Promise<
     return made.kind === "again" ? BUSY_AGAIN_MS : (requeueMs(set.spec) ?? FAILED_AGAIN_MS);
   }
   if (!known) deps.gave(set, made.value);
-  const twice = duplicateOf(made.value);
+  const all = withEnding(set, made.value, (name) => {
+    const live = deps.applications.get(name);
+    return live !== undefined && isOwned(live, set);
+  });
+  const twice = duplicateOf(all);
   if (twice) {
     const message = `ApplicationSet ${set.metadata.name} contains applications with duplicate name: ${twice}`;
     await report(deps, set, failed(APPSET.validation, message, true), fresh);
@@ -65,13 +70,13 @@ export async function reconcileSet(deps: SetDeps, set: ApplicationSet): Promise<
   if (needsFinalizer(set)) await deps.home.mergePatch(APPLICATION_SET, deps.namespace, set.metadata.name, finalizers(set, true));
 
   const rollingOut = isRolling(set.spec);
-  const { problems, changed } = await keep(deps, set, made.value, rollingOut);
-  if (allows(set, "delete")) problems.push(...(await prune(deps, set, made.value)));
+  const { problems, changed } = await keep(deps, set, all, rollingOut);
+  if (allows(set, "delete")) problems.push(...(await prune(deps, set, all)));
 
   const said = problems.length ? failed(problems[0]!.reason, messageOf(problems), true) : succeeded();
   let steps: ApplicationStep[] | undefined;
   if (rollingOut) {
-    const rollout = await advance(deps, set, made.value, changed);
+    const rollout = await advance(deps, set, all, changed);
     steps = rollout.steps;
     said.push(rolling(rollout.running));
   }
@@ -97,7 +102,7 @@ const allows = ({ spec }: ApplicationSet, what: "update" | "delete"): boolean =>
 async function keep(
   deps: SetDeps,
   set: ApplicationSet,
-  all: Generated[],
+  all: readonly Generated[],
   rollingOut: boolean,
 ): Promise<{ problems: Problem[]; changed: Set<string> }> {
   const problems: Problem[] = [];
@@ -181,7 +186,7 @@ async function change(deps: SetDeps, set: ApplicationSet, wanted: Generated, liv
 const owned = (deps: SetDeps, set: ApplicationSet): LiveApplication[] => [...deps.applications.all()].filter((app) => isOwned(app, set));
 
 /** Deletes the set's own applications that it does not make any more. */
-async function prune(deps: SetDeps, set: ApplicationSet, all: Generated[]): Promise<Problem[]> {
+async function prune(deps: SetDeps, set: ApplicationSet, all: readonly Generated[]): Promise<Problem[]> {
   const names = new Set(all.map(({ metadata }) => metadata.name));
   const problems: Problem[] = [];
   for (const app of owned(deps, set)) {
@@ -200,7 +205,7 @@ async function remove(deps: SetDeps, app: LiveApplication): Promise<Problem | un
 }
 
 /** One step of a progressive sync: who may sync now is asked to. */
-async function advance(deps: SetDeps, set: ApplicationSet, all: Generated[], changed: Set<string>) {
+async function advance(deps: SetDeps, set: ApplicationSet, all: readonly Generated[], changed: Set<string>) {
   const valid = all.filter((one) => !validateApplication(one, deps.namespace));
   const candidates = valid.map(({ metadata: { name, labels } }) => ({
     name,

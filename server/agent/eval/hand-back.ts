@@ -135,13 +135,20 @@ function handedBack(object: KubeObject, app: Application): { patch: object; chan
   const annotations: Record<string, string | null> = {};
   for (const key of [STARTED, PHASE]) if (object.metadata.annotations?.[key] !== undefined) annotations[key] = null;
   if (Object.keys(annotations).length) changes.push("marks of hooks removed");
-  const applied = isServerSide(object, app) ? undefined : appliedOf(object);
+  const applied = isServerSide(object, app) ? undefined : withoutMarks(appliedOf(object));
   if (applied && object.metadata.annotations?.[LAST_APPLIED] === undefined) {
     annotations[LAST_APPLIED] = lastAppliedOf(applied);
     changes.push(`annotation ${LAST_APPLIED} written`);
   }
   // The uid keeps a newer object of the same name as it is.
   return { patch: { metadata: { uid: object.metadata.uid, labels: { [META.app]: null }, annotations } }, changes };
+}
+
+/** What was applied, as Argo CD would apply it: a hook without what says when it ran here. */
+function withoutMarks(applied: KubeObject | undefined): KubeObject | undefined {
+  if (!applied?.metadata.annotations) return applied;
+  const { [STARTED]: _, [PHASE]: __, ...annotations } = applied.metadata.annotations;
+  return { ...applied, metadata: { ...applied.metadata, annotations } };
 }
 
 /** Whether Argo CD applies the object on the server's side, where managed fields say what was applied. */

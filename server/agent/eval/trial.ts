@@ -5,7 +5,7 @@ import { appliedOf } from "../controller/applied.ts";
 import { applyOnClientSide, isClientSide } from "../controller/client-side.ts";
 import { NOTHING } from "../controller/ignore.ts";
 import { hasLeftovers } from "../controller/last-applied.ts";
-import type { Target } from "../controller/normalise.ts";
+import { hasTextLeftovers } from "../controller/plain-texts.ts";
 import { leniently } from "../controller/undeclared.ts";
 import type { RenderedApplication } from "./manifests.ts";
 
@@ -27,7 +27,7 @@ export async function tryOut(
     const { object, resource, hook } = target;
     const current = live.get(keyOf(object));
     if (!resource || hook || !current || refused.has(`${resource.group}/${resource.plural}`)) continue;
-    if (!appliedOf(current) && hasLeftovers(current, object, NOTHING)) continue;
+    if (hasTextLeftovers(current, object) || (!appliedOf(current) && hasLeftovers(current, object, NOTHING))) continue;
     const trial = { ...target };
     const answer = await leniently(trial, options, () =>
       isClientSide(trial.object, options)

@@ -4,7 +4,7 @@ import { type HistoryEntry, ROLLBACK_INFO } from "../controller/application.ts";
 import { MARK } from "./names.ts";
 import { defined } from "./spec.ts";
 
-type Action = Schemas["WorkerAction"];
+export type Action = Schemas["WorkerAction"];
 export const REFRESH = "argocd.argoproj.io/refresh";
 /** Names the action in the operation, so that its state can be told apart from older ones. */
 export const ACTION_INFO = "outpost.dev/action";

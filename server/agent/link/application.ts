@@ -1,5 +1,6 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateApplicationSpec } from "../../../openapi/contract/validators.js";
+import { HOME_NAME, isHomeAddress } from "../../base/home-cluster.ts";
 import { done, later, type Outcome } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/object.ts";
@@ -31,7 +32,10 @@ export async function putApplication(ctx: Context, object: WorkerObject): Promis
   if (allowed.kind !== "done") return allowed;
   let busy = false;
   const build = (existing: KubeObject | undefined): Outcome<Content> => {
-    const acted = act(object.action, existing, spec.value);
+    const wanted = object.adopt
+      ? { ...spec.value, destination: sameHome(spec.value.destination, existing?.spec?.destination) }
+      : spec.value;
+    const acted = act(object.action, existing, wanted);
     busy = acted.busy;
     return done({
       labels: given.labels ?? {},
@@ -41,12 +45,26 @@ export async function putApplication(ctx: Context, object: WorkerObject): Promis
         [HELM_LOOKUP]: given.helmLookup?.serviceAccount,
       },
       finalizers: [FINALIZER],
-      fields: { spec: spec.value, ...acted.fields },
+      fields: { spec: wanted, ...acted.fields },
     });
   };
   const written = await putManaged(ctx, RESOURCES.application, object, build);
   if (written.kind !== "done") return explainKind(written, "Application");
   return busy ? later(500, "OperationRunning", "the sync waits until the operation that runs has ended") : done(undefined);
+}
+
+interface Place {
+  name?: string;
+  server?: string;
+  namespace?: string;
+}
+
+/** The agent's own cluster has two spellings. What was taken over keeps its own, lest Argo CD takes the other for a change. */
+function sameHome(wanted: unknown, live: Place | undefined): Place {
+  const [now, { name, server }] = [wanted as Place, live ?? {}];
+  const isHome = name === HOME_NAME || (!name && server !== undefined && isHomeAddress(server, process.env));
+  if (now.name !== HOME_NAME || !isHome) return now;
+  return { ...(name ? { name } : { server: server! }), ...(now.namespace === undefined ? {} : { namespace: now.namespace }) };
 }
 
 /** Deletes the Application with or without what it deployed; done when it is really gone. */
@@ -63,7 +81,7 @@ export async function removeApplication(ctx: Context, object: WorkerObject): Pro
   const next = [...others, ...(wanted && (mayAdd || present.includes(wanted)) ? [wanted] : wanted ? present : [])];
   if (next.join() !== (own.metadata.finalizers ?? []).join()) {
     const patch = { metadata: { finalizers: next, uid: own.metadata.uid, resourceVersion: own.metadata.resourceVersion } };
-    const patched = await ctx.client.mergePatch(RESOURCES.application, ctx.namespace, own.metadata.name, patch);
+    const patched = await ctx.client.mergePatch(RESOURCES.application, own.metadata.namespace ?? ctx.namespace, own.metadata.name, patch);
     if (patched.kind !== "done" && patched.reason !== KUBE.notFound)
       return patched.reason === KUBE.conflict ? later(100, patched.reason, patched.message) : patched;
   }

@@ -2,7 +2,7 @@ import { audienceOf, signsInByItself } from "../../../openapi/audience.ts";
 import type { Schemas } from "../../../openapi/client.ts";
 import { validateClusterSpec } from "../../../openapi/contract/validators.js";
 import { canonical } from "../../base/canonical.ts";
-import { done, type Outcome } from "../../base/outcome.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
@@ -52,9 +52,12 @@ export async function putCluster(ctx: Context, object: WorkerObject): Promise<Ou
       const may = mayKeep({ ctx, object, existing, now: audience, told: () => toldBy(existing) });
       if (may.kind !== "done") return may;
     }
+    const lost = object.adopt && existing && !fresh ? signInLost(spec, kept) : undefined;
+    if (lost) return lost;
     const config = toConfig(spec, own ? new Map() : fresh, kept);
     const fields = {
-      name: object.name ?? partsOf(object.key).id,
+      // What was taken over keeps the name by which applications know it.
+      name: (object.adopt && (field(existing, "name") ?? field(existing, "server"))) || (object.name ?? partsOf(object.key).id),
       server: spec.server,
       project: project.value,
       config: JSON.stringify(config),
@@ -95,6 +98,17 @@ function toldBy(secret: KubeObject): Record<string, unknown> {
   const { proxyUrl, tlsClientConfig: tls = {} } = readConfig(secret);
   const caData = tls.caData && Buffer.from(tls.caData, "base64").toString("utf8");
   return { server: field(secret, "server"), proxyUrl, insecure: tls.insecure, serverName: tls.serverName, caData };
+}
+
+/** Why a Secret that was taken over cannot be written: how it signs in is said nowhere in the specification, and would be gone. */
+function signInLost({ awsAuth, exec }: Schemas["ClusterSpec"], { awsAuthConfig, execProviderConfig }: Config) {
+  const missing = awsAuthConfig && !awsAuth ? "awsAuth" : execProviderConfig && !exec ? "exec" : undefined;
+  return missing === undefined || awsAuth || exec
+    ? undefined
+    : stop(
+        "CredentialsRequired",
+        `the Secret signs in by ${missing}, which the specification does not have: say it there, or give credentials`,
+      );
 }
 
 function readConfig(secret: KubeObject | undefined): Config {

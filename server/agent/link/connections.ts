@@ -7,6 +7,7 @@ import type { RepoDoor } from "../repo/types.ts";
 import type { Context } from "./context.ts";
 import type { Collection } from "./names.ts";
 import { repositoryAccess, withCluster } from "./reach.ts";
+import { NOT_WITH_ARGO_CD } from "./tasks/beside.ts";
 
 type Connection = Schemas["Connection"];
 export type ConnectionStatus = { connection: Connection; serverVersion?: string };
@@ -24,6 +25,8 @@ export async function testRepository(ctx: Context, repo: RepoDoor, secret: KubeO
   const access = await repositoryAccess(ctx, secret);
   if (access.kind !== "done") return { connection: failed(access) };
   const probed = await repo.probe(access.value);
+  // Beside Argo CD it is not tried here at all: that says nothing about the repository.
+  if (probed.kind !== "done" && probed.reason === NOT_WITH_ARGO_CD) return { connection: { ...failed(probed), state: "Unknown" } };
   return { connection: probed.kind === "done" ? { state: "Successful", checkedAt: now() } : failed(probed) };
 }
 

@@ -109,7 +109,10 @@ interface Kept {
 
 /** Refuses to use kept credentials beyond what they were given for. */
 export function mayKeep({ ctx, object, existing, now, told }: Kept): Outcome<undefined> {
-  if (marksOf(existing, ctx.account)?.uid !== object.uid)
+  const held = marksOf(existing, ctx.account);
+  // The very Secret that is being taken over has its own credentials, for the address that it names.
+  const adopted = held === undefined && object.adopt !== undefined && object.adopt.uid === existing.metadata.uid;
+  if (held?.uid !== object.uid && !adopted)
     return stop(
       "CredentialsRequired",
       `the object was created anew, and the credentials in the cluster belong to the one before it: ${AGAIN}, or delete Secret ${existing.metadata.name}`,

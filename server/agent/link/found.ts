@@ -33,9 +33,12 @@ function sharedOf(configMap: KubeObject): [Shared, Collection] | undefined {
   return all.find(([one]) => one.name === configMap.metadata.name);
 }
 
-/** What of an object was delivered. `kind` is said beside it, because objects of a list do not say it. */
-export function foundIn(kind: string, object: KubeObject, account: string): Found[] {
-  const at = `${kind}/${object.metadata.name}`;
+/**
+ * What of an object was delivered. `kind` is said beside it, because objects of a list do not say it; `place` is `namespace/name` outside the
+ * agent's own namespace.
+ */
+export function foundIn(kind: string, object: KubeObject, account: string, place = object.metadata.name): Found[] {
+  const at = `${kind}/${place}`;
   if (kind === "ConfigMap") {
     const [shared, collection] = sharedOf(object) ?? [];
     if (!shared || !collection) return [];

@@ -4,14 +4,17 @@ import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import packageJson from "../../../package.json" with { type: "json" };
 import { plainHttpWarning } from "../../base/plain-http.ts";
 import { startProbes } from "../../base/probes.ts";
+import { onAbort } from "../../base/signal.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { loadConfig } from "../../kube/config.ts";
 import { withLease } from "../../kube/lease.ts";
 import { endpointOf } from "../../link/settings.ts";
+import { whileAlone } from "../controller/argo-cd.ts";
 import { type Engine, localRepo, startEngine } from "../controller/engine.ts";
 import { RepoClient } from "../repo/client.ts";
 import { repoSecret } from "../repo/secret.ts";
 import { serve } from "./serve.ts";
+import { isBeside, noRepo } from "./tasks/beside.ts";
 import { ReadsClient } from "./tasks/remote/client.ts";
 import { lazily, readsSecret } from "./tasks/remote/main.ts";
 
@@ -24,6 +27,8 @@ import { lazily, readsSecret } from "./tasks/remote/main.ts";
  *   HTTPS_PROXY, NO_PROXY     as everywhere
  *   KUBECONFIG                the cluster, when not running in it
  *   POD_NAMESPACE             where Applications and Secrets are (or OUTPOST_NAMESPACE; default outpost-agent)
+ *   OUTPOST_ENGINE            "none": beside an Argo CD, with no controller and no repo server of ours (default "outpost")
+ *   OUTPOST_APPLICATION_NAMESPACES, OUTPOST_APPLICATIONSET_NAMESPACES  as the controller has them: what is there is shown too
  *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
  *   OUTPOST_CONTROLLER_URL    the controller, with OUTPOST_READS_TOKEN_FILE: it answers questions about the cluster, and this program needs no rights
  *                             outside its namespace. Without it, they are answered in this process
@@ -44,16 +49,22 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
   const config = loadConfig(env);
   const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";
   const client = new KubeClient(config);
-  const remote = !flags.all && env.OUTPOST_REPO_URL ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
-  const local = remote
-    ? undefined
-    : await localRepo(inPod && !env.OUTPOST_WORK ? { ...env, OUTPOST_WORK: "/var/lib/outpost/mirrors" } : env);
-  const repo = remote ?? local!.door;
+  const beside = isBeside(env);
+  if (beside && flags.all) {
+    log.fatal({}, "OUTPOST_ENGINE=none leaves the work to Argo CD, and --all runs Outpost's controller: leave one of them out");
+    return 1;
+  }
+  const remote = !flags.all && !beside && env.OUTPOST_REPO_URL ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
+  const local =
+    remote || beside ? undefined : await localRepo(inPod && !env.OUTPOST_WORK ? { ...env, OUTPOST_WORK: "/var/lib/outpost/mirrors" } : env);
+  const repo = remote ?? local?.door ?? noRepo();
   const reads = !flags.all && env.OUTPOST_CONTROLLER_URL ? new ReadsClient(env.OUTPOST_CONTROLLER_URL, readsSecret(env)) : undefined;
   // A repo server elsewhere must not see a cluster: where questions are answered here, charts that look things up are rendered here too.
-  const beside = lazily(() => localRepo(env));
-  const lookup = async () => local?.door ?? (await beside.get()).door;
+  const lookups = lazily(() => localRepo(env));
+  const lookup = async () => local?.door ?? (await lookups.get()).door;
   let engine: Engine | undefined;
+  // Argo CD works in its place: that is no fault of ours.
+  let waits = false;
   let parts: Parameters<NonNullable<Parameters<typeof serve>[0]["started"]>>[0] | undefined;
 
   const registry = new Registry();
@@ -70,12 +81,20 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     });
   gauge("outpost_link_connected", "1 while a session with the service is open", () => (parts?.link.session.open ? 1 : 0));
   gauge("outpost_link_reports_pending", "Objects whose latest state the service does not have yet", () => parts?.link.reports.size ?? 0);
+  gauge("outpost_link_discovered", "Objects of the agent's namespaces that the service is told of", () => parts?.discovery.size ?? 0);
+  gauge(
+    "outpost_link_discovered_pending",
+    "Of these, those whose latest state the service does not have yet",
+    () => parts?.discovery.pending ?? 0,
+  );
   gauge("outpost_link_deliveries_pending", "Deliveries in work, refused ones too", () => parts?.inbox.size ?? 0);
   const listen = env.OUTPOST_HEALTH_LISTEN || (inPod ? "0.0.0.0:8081" : undefined);
   // A replica that waits for the Lease is ready: it would take over at once. So is one that the service does not answer: it cannot be helped by
   // a restart, and its log says why.
   const metrics = async () => (await registry.metrics()) + ((await engine?.metrics()) ?? "");
-  const probes = listen ? await startProbes({ listen, ready: () => !flags.all || !parts || engine?.ready() === true, metrics }) : undefined;
+  const probes = listen
+    ? await startProbes({ listen, ready: () => !flags.all || !parts || waits || engine?.ready() === true, metrics })
+    : undefined;
 
   const lead = async (leading: AbortSignal) => {
     // The engine does not need the service, nor the link the engine: neither waits for the other.
@@ -88,7 +107,7 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
       client,
       namespace,
       repo,
-      lookup,
+      ...(beside ? { beside } : { lookup }),
       reads,
       version: packageJson.version,
       log,
@@ -99,12 +118,16 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     parts = undefined;
   };
   const runEngine = async (leading: AbortSignal) => {
-    engine = await startEngine({ env, log: log.child({ part: "controller" }), signal: leading, config, repo });
-    await new Promise<void>((resolve) =>
-      leading.aborted ? resolve() : leading.addEventListener("abort", () => resolve(), { once: true }),
-    );
-    await engine.stop();
-    engine = undefined;
+    const part = log.child({ part: "controller" });
+    const held = (why: string | undefined) => {
+      waits = why !== undefined;
+    };
+    await whileAlone({ client, namespace, log: part, signal: leading, held }, async (turn) => {
+      engine = await startEngine({ env, log: part, signal: turn, config, repo });
+      await new Promise<void>((resolve) => onAbort(turn, resolve));
+      await engine.stop();
+      engine = undefined;
+    });
   };
   try {
     if (env.OUTPOST_LEADER_ELECTION === "false" || (!inPod && env.OUTPOST_LEADER_ELECTION !== "true")) await lead(signal);
@@ -118,7 +141,7 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     await remote?.close();
     await local?.close();
     await reads?.close();
-    await beside.made()?.then(({ close }) => close());
+    await lookups.made()?.then(({ close }) => close());
     await client.close();
   }
   return undefined;

@@ -4,6 +4,7 @@ import { KUBE } from "../../kube/errors.ts";
 import { describe, type KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
+import { setOf } from "../appset/application.ts";
 import { TENANT } from "../project/tenant.ts";
 import type { Context } from "./context.ts";
 import { annotationsOf, MANAGED, MARK, marksOf, nameOf, tenantOfDelivery } from "./names.ts";
@@ -23,29 +24,23 @@ const WRITES = 5;
 
 /** Creates or updates the object of a delivery, never one that somebody else made. Nothing is written when nothing differs. */
 export async function putManaged(ctx: Context, resource: Resource, object: WorkerObject, build: Build): Promise<Outcome<KubeObject>> {
-  const name = nameOf(object);
+  const [name, namespace] = [nameOf(object), object.namespace ?? ctx.namespace];
   const apiVersion = resource.group ? `${resource.group}/${resource.version}` : resource.version;
   for (let attempt = 0; attempt < WRITES; attempt++) {
-    const found = await ctx.client.get(resource, ctx.namespace, name);
+    const found = await ctx.client.get(resource, namespace, name);
     if (found.kind !== "done" && found.reason !== KUBE.notFound) return found;
     const existing = found.kind === "done" ? found.value : undefined;
     if (existing) {
       const refused = await mayChange(ctx, object, existing);
       if (refused) return refused;
       if (existing.metadata.deletionTimestamp) return later(1_000, "BeingDeleted", `${describe(existing)} is still being deleted`);
-      const held = marksOf(existing, ctx.account)!;
+      const held = marksOf(existing, ctx.account);
       // A replay, or overtaken on the way: what is held is newer.
-      if (held.uid === object.uid && held.generation > object.generation) return done(existing);
+      if (held?.uid === object.uid && held.generation > object.generation) return done(existing);
     }
     const content = await build(existing);
     if (content.kind !== "done") return content;
-    const next = merge(
-      ctx,
-      { apiVersion, kind: resource.kind, metadata: { name, namespace: ctx.namespace } },
-      existing,
-      object,
-      content.value,
-    );
+    const next = merge(ctx, { apiVersion, kind: resource.kind, metadata: { name, namespace } }, existing, object, content.value);
     if (existing && canonical(existing) === canonical(next)) return done(existing);
     const written = existing ? await ctx.client.update(resource, next) : await ctx.client.create(resource, next);
     if (written.kind === "done") return written;
@@ -59,11 +54,24 @@ export async function putManaged(ctx: Context, resource: Resource, object: Worke
 async function mayChange(ctx: Context, object: WorkerObject, existing: KubeObject): Promise<ReturnType<typeof stop> | undefined> {
   const held = marksOf(existing, ctx.account);
   if (held && (held.uid === object.uid || held.key === object.key)) return undefined;
-  const whose = held ? `belongs to ${held.key} of the service` : "was not made by Outpost";
+  if (object.adopt && !held) return mayAdopt(object.adopt.uid, existing);
+  const set = setOf(existing);
+  const whose = held ? `belongs to ${held.key} of the service` : set ? `is made by ApplicationSet ${set}` : "was not made by Outpost";
   return stop(
     "AlreadyExists",
     `${describe(existing)} ${whose} and is left as it is: delete or rename it in the cluster, or choose another id`,
   );
+}
+
+/** Takes over the very object that the service showed, and none that another object would make again. */
+function mayAdopt(uid: string, existing: KubeObject): ReturnType<typeof stop> | undefined {
+  if (existing.metadata.uid !== uid)
+    return stop(
+      "NotTheSame",
+      `${describe(existing)} was deleted and made again since it was taken over: take the new one over, or delete it`,
+    );
+  const set = setOf(existing);
+  return set === undefined ? undefined : stop("Generated", `${describe(existing)} is made by ApplicationSet ${set}: take the set over`);
 }
 
 function merge(ctx: Context, base: KubeObject, existing: KubeObject | undefined, object: WorkerObject, content: Content): KubeObject {
@@ -88,19 +96,19 @@ function merge(ctx: Context, base: KubeObject, existing: KubeObject | undefined,
 
 /** The object of a tombstone, if it is there and is the very one that was delivered. */
 export async function findOwn(ctx: Context, resource: Resource, object: WorkerObject): Promise<Outcome<KubeObject | undefined>> {
-  const found = await ctx.client.get(resource, ctx.namespace, nameOf(object));
+  const found = await ctx.client.get(resource, object.namespace ?? ctx.namespace, nameOf(object));
   if (found.kind !== "done") return found.reason === KUBE.notFound ? done(undefined) : found;
   return done(marksOf(found.value, ctx.account)?.uid === object.uid ? found.value : undefined);
 }
 
 /** Deletes what `findOwn` found; the uid keeps a newer object of the same name. `later` until it is really gone. */
 export async function deleteOwn(ctx: Context, resource: Resource, own: KubeObject): Promise<Outcome<undefined>> {
-  const { name, uid } = own.metadata;
+  const { name, uid, namespace = ctx.namespace } = own.metadata;
   if (!own.metadata.deletionTimestamp) {
-    const deleted = await ctx.client.delete(resource, ctx.namespace, name, uid ? { uid } : {});
+    const deleted = await ctx.client.delete(resource, namespace, name, uid ? { uid } : {});
     if (deleted.kind !== "done" && deleted.reason !== KUBE.notFound) return deleted;
   }
-  const left = await ctx.client.get(resource, ctx.namespace, name);
+  const left = await ctx.client.get(resource, namespace, name);
   if (left.kind !== "done") return left.reason === KUBE.notFound ? done(undefined) : left;
   return left.value.metadata.uid === uid ? later(2_000, "Deleting", `${describe(own)} is being deleted`) : done(undefined);
 }

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../kube/object.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import { MANAGED, TENANT } from "../project/tenant.ts";
+import { ADOPTED, MANAGED, TENANT } from "../project/tenant.ts";
 
 export { MANAGED };
 
@@ -51,11 +51,16 @@ export function annotationsOf(object: WorkerObject, account: string): Record<str
     [MARK.scope]: `${account}/${scope}`,
     [MARK.id]: id,
     ...(tenant ? { [TENANT]: tenant } : {}),
+    ...(object.adopt ? { [ADOPTED]: "true" } : {}),
   };
 }
 
-/** The scope of a delivery that comes from below the agent's own. The service gives only such objects another name than their id. */
-export function tenantOfDelivery({ key, name }: Pick<WorkerObject, "key" | "name">): string | undefined {
+/**
+ * The scope of a delivery that comes from below the agent's own. The service gives only such objects another name than their id; of what was taken
+ * over it says whose it is, because that keeps the name that it had.
+ */
+export function tenantOfDelivery({ key, name, adopt }: Pick<WorkerObject, "key" | "name" | "adopt">): string | undefined {
+  if (adopt) return adopt.tenant;
   const { scope, id } = partsOf(key);
   return name === undefined || name === id ? undefined : scope;
 }
@@ -69,7 +74,8 @@ export function partsOf(key: string): { scope: string; org?: string; project?: s
 /** Secrets of different things are told apart by name; kinds of their own need no prefix. */
 const PREFIX: Partial<Record<Collection, string>> = { repositories: "repo-", repositorycredentials: "repocreds-", clusters: "cluster-" };
 
-/** Name of the object in the agent's namespace. */
-export function nameOf({ collection, name, key }: Pick<WorkerObject, "collection" | "name" | "key">): string {
+/** Name of the object in the cluster; what was taken over keeps the one that it had. */
+export function nameOf({ collection, name, key, adopt }: Pick<WorkerObject, "collection" | "name" | "key" | "adopt">): string {
+  if (adopt && name !== undefined) return name;
   return (PREFIX[collection] ?? "") + (name ?? partsOf(key).id);
 }

@@ -6,11 +6,15 @@ import { watch } from "../../kube/watch.ts";
 import type { Reports } from "../../link/reports.ts";
 import { pause } from "../../link/retry.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
+import { BY_ANNOTATION } from "../controller/tracking.ts";
 import type { Context } from "./context.ts";
+import type { Discovery } from "./discover/discovery.ts";
+import { Elsewhere } from "./discover/elsewhere.ts";
 import { type Found, foundIn, isReached, statusOf } from "./found.ts";
 import type { Inbox } from "./inbox.ts";
 import { markTenant } from "./leftovers.ts";
-import { type Collection, MANAGED } from "./names.ts";
+import type { Collection } from "./names.ts";
+import { SECRET_TYPE } from "./secrets.ts";
 import { type MadeApplication, madeBy } from "./set-status.ts";
 
 interface Held extends Found {
@@ -24,6 +28,8 @@ export interface ObserverOptions {
   inbox: Inbox;
   /** A repository's or cluster's Secret is new or has changed. */
   connection(held: { collection: Collection; key: string; uid: string; object: KubeObject }): void;
+  /** Told of everything that there is, whoever made it. */
+  discovery?: Discovery;
   signal: AbortSignal;
 }
 
@@ -35,16 +41,16 @@ interface Watched {
 }
 // A set tells of all its applications at once: what many of them do in one moment is one report.
 const NEWS_MS = 250;
+const SETTINGS = new Set(["argocd-cm", "argocd-cmd-params-cm"]);
 /** What tenants get power by. */
 const MARKED = new Set([RESOURCES.application.kind, RESOURCES.appProject.kind, APPLICATION_SET.kind]);
-const mine = `${MANAGED}=true`;
+// Whoever made them: what the service did not make it is told of too.
 const WATCHED: readonly Watched[] = [
-  // All of them: those that a set made are told of with it.
   { resource: RESOURCES.application, needed: true },
-  { resource: RESOURCES.secret, labelSelector: mine, needed: true },
+  { resource: RESOURCES.secret, labelSelector: SECRET_TYPE, needed: true },
   // A cluster may not have these kinds, and an older installation not the right to read them.
-  { resource: APPLICATION_SET, labelSelector: mine, needed: false },
-  { resource: RESOURCES.appProject, labelSelector: mine, needed: false },
+  { resource: APPLICATION_SET, needed: false },
+  { resource: RESOURCES.appProject, needed: false },
   { resource: RESOURCES.configMap, labelSelector: "app.kubernetes.io/part-of=argocd", needed: false },
 ];
 
@@ -56,14 +62,41 @@ export class Observer {
   readonly #made = new Map<string, MadeApplication>();
   /** Sets whose applications have changed since they were told of. */
   readonly #waiting = new Set<string>();
+  /** Sets that the service did not make, by name. */
+  readonly #foreign = new Map<string, KubeObject>();
+  /** Argo CD's own settings, by the ConfigMap's name. */
+  readonly #settings = new Map<string, KubeObject>();
+  readonly #relists: (() => void)[] = [];
+  readonly #elsewhere: Elsewhere | undefined;
+  #tracking = JSON.stringify(BY_ANNOTATION);
   readonly #listed: Promise<void>[];
   readonly done: Promise<unknown>;
 
   constructor(options: ObserverOptions) {
     this.#options = options;
+    const { ctx, discovery, signal } = options;
+    if (discovery)
+      this.#elsewhere = new Elsewhere({
+        ctx,
+        patterns: ctx.patterns ?? { applications: undefined, sets: undefined },
+        discovery,
+        seen: (kind, object) => this.#seen(kind, object),
+        lost: (kind, namespace, name) => this.#lost(kind, name, namespace),
+        signal,
+      });
     const watches = WATCHED.map((watched) => this.#watch(watched));
     this.#listed = watches.map(({ listed }) => listed);
-    this.done = Promise.all(watches.map(({ ended }) => ended));
+    this.done = Promise.all(watches.map(({ ended }) => ended)).then(() => this.#elsewhere?.done);
+  }
+
+  /** An object as it is now, whether or not a watch has told of it. */
+  look(kind: string, object: KubeObject): void {
+    this.#seen(kind, object);
+  }
+
+  /** Applications of a set of the agent's namespace. */
+  made(set: string): MadeApplication[] {
+    return [...this.#made.values()].filter((one) => one.set === set);
   }
 
   /**
@@ -90,8 +123,9 @@ export class Observer {
   }
 
   #watch({ resource, labelSelector, needed }: Watched): { listed: Promise<void>; ended: Promise<void> } {
-    const { ctx, signal } = this.#options;
+    const { ctx, discovery, signal } = this.#options;
     const { kind, plural } = resource;
+    discovery?.expect(kind, ctx.namespace);
     let listed = () => {};
     const first = new Promise<void>((resolve) => {
       listed = resolve;
@@ -107,31 +141,65 @@ export class Observer {
         const present = new Set(items.map((item) => item.metadata.name));
         for (const name of this.#names(kind)) if (!present.has(name)) this.#lost(kind, name);
         for (const item of items) this.#seen(kind, item);
+        discovery?.listed(kind, ctx.namespace);
+        if (kind === RESOURCES.configMap.kind) this.#configured();
         if (MARKED.has(kind)) for (const item of items) void markTenant(ctx, resource, item);
         listed();
       },
-      change: (type, object) => (type === "DELETED" ? this.#lost(kind, object.metadata.name) : this.#seen(kind, object)),
-      failed: ({ reason, message }) => {
-        ctx.log.warn({ resource: plural, reason }, message);
+      change: (type, object) => {
+        if (type === "DELETED") this.#lost(kind, object.metadata.name);
+        else this.#seen(kind, object);
+        if (kind === RESOURCES.configMap.kind) this.#configured();
+      },
+      failed: (failure) => {
+        ctx.log.warn({ resource: plural, reason: failure.reason }, failure.message);
+        discovery?.failed(kind, ctx.namespace, failure);
+        if (kind === RESOURCES.configMap.kind) this.#configured();
         if (!needed) listed();
       },
+      control: (relist) => this.#relists.push(relist),
     });
     return { listed: first, ended };
   }
 
-  /** Names of a kind's objects of which something is known. */
+  /** Argo CD's settings decide where else there are applications, and whose an object is. */
+  #configured(): void {
+    if (!this.#elsewhere) return;
+    this.#elsewhere.configured([...this.#settings.values()]);
+    const tracking = this.#elsewhere.tracking;
+    const changed = this.#tracking !== tracking;
+    this.#tracking = tracking;
+    if (changed) for (const relist of this.#relists) relist();
+  }
+
+  /** Names of a kind's objects of the agent's namespace of which something is known. */
   #names(kind: string): Set<string> {
-    const names = [...this.#held.values()].filter(({ at }) => at.startsWith(`${kind}/`)).map(({ object }) => object.metadata.name);
+    const { ctx, discovery } = this.#options;
+    const isHere = ({ at, object }: Held) => at.startsWith(`${kind}/`) && (object.metadata.namespace ?? ctx.namespace) === ctx.namespace;
+    const names = [...this.#held.values()].filter(isHere).map(({ object }) => object.metadata.name);
+    for (const { metadata } of discovery?.places(kind) ?? []) if (metadata.namespace === ctx.namespace) names.push(metadata.name);
+    if (kind === RESOURCES.configMap.kind) names.push(...this.#settings.keys());
     return new Set([...names, ...(kind === RESOURCES.application.kind ? this.#made.keys() : [])]);
   }
 
   #seen(kind: string, object: KubeObject): void {
-    const { name } = object.metadata;
-    if (kind === RESOURCES.application.kind) this.#keep(name, madeBy(object));
-    const found = foundIn(kind, object, this.#options.ctx.account);
+    const { ctx, discovery } = this.#options;
+    const { name, namespace = ctx.namespace } = object.metadata;
+    const here = namespace === ctx.namespace;
+    const place = here ? name : `${namespace}/${name}`;
+    if (here && kind === RESOURCES.application.kind) this.#keep(name, madeBy(object));
+    if (kind === RESOURCES.configMap.kind && SETTINGS.has(name)) this.#settings.set(name, object);
+    let found = foundIn(kind, object, ctx.account, place);
+    // Whoever may make applications in another namespace may write any mark there.
+    if (!here) found = found.filter(({ uid }) => ctx.elsewhere?.get(uid) === place);
+    if (here && kind === APPLICATION_SET.kind) {
+      if (found.length) this.#foreign.delete(name);
+      else this.#foreign.set(name, object);
+    }
+    discovery?.seen(kind, object);
     const there = new Set(found.map(({ at }) => at));
     const uids = new Set(found.map(({ uid }) => uid));
-    for (const held of this.#of(kind, name)) {
+    for (const held of this.#of(kind, place)) {
       if (there.has(held.at)) continue;
       // A part that goes by another name now. Else somebody took our mark away: it is his, and for us it is gone.
       if (uids.has(held.uid)) this.#held.delete(held.at);
@@ -146,9 +214,13 @@ export class Observer {
     }
   }
 
-  #lost(kind: string, name: string): void {
-    for (const held of this.#of(kind, name)) this.#gone(held);
-    if (kind !== RESOURCES.application.kind) return;
+  #lost(kind: string, name: string, namespace = this.#options.ctx.namespace): void {
+    const here = namespace === this.#options.ctx.namespace;
+    this.#options.discovery?.lost(kind, namespace, name);
+    for (const held of this.#of(kind, here ? name : `${namespace}/${name}`)) this.#gone(held);
+    if (here && kind === APPLICATION_SET.kind) this.#foreign.delete(name);
+    if (kind === RESOURCES.configMap.kind) this.#settings.delete(name);
+    if (!here || kind !== RESOURCES.application.kind) return;
     this.#keep(name, undefined);
     // It may have been what a project's deletion waits for.
     const { inbox } = this.#options;
@@ -177,14 +249,18 @@ export class Observer {
     this.#waiting.add(set);
     void pause(NEWS_MS, this.#options.signal).then(() => {
       this.#waiting.delete(set);
+      if (this.#options.signal.aborted) return;
       const held = this.#held.get(`${APPLICATION_SET.kind}/${set}`);
-      if (held && !this.#options.signal.aborted) this.#tell(held);
+      const foreign = this.#foreign.get(set);
+      if (held) this.#tell(held);
+      if (foreign) this.#options.discovery?.seen(APPLICATION_SET.kind, foreign);
     });
   }
 
   #tell(held: Held): void {
     const { collection, key, uid, object } = held;
-    const made = () => [...this.#made.values()].filter(({ set }) => set === object.metadata.name);
+    const { namespace } = this.#options.ctx;
+    const made = () => ((object.metadata.namespace ?? namespace) === namespace ? this.made(object.metadata.name) : []);
     const status = statusOf(held, made);
     if (!status && !isReached(collection)) return;
     const now = digest(status ?? object.data ?? null);

@@ -62,9 +62,11 @@ async function putAccess(ctx: Context, object: WorkerObject, spec: Spec, type: "
     const { fresh, annotations } = chosen.value;
     const kept = fresh ? undefined : existing;
     const secret = Object.fromEntries(CREDENTIALS.map((name) => [name, fresh?.get(name)?.reveal() ?? field(kept, name)]));
-    // The key of an App that was taken out goes with it, and so does the secret of a service principal.
-    if (!spec.githubApp) delete secret.githubAppPrivateKey;
-    if (!spec.azureServicePrincipal) delete secret.azureServicePrincipalClientSecret;
+    // The key of an App that was taken out goes with it, and so does the secret of a service principal. A specification that says nothing of how to
+    // sign in leaves a Secret that was taken over as it is.
+    const leaves = object.adopt !== undefined && !fresh && !signsIn(spec);
+    if (!spec.githubApp && !leaves) delete secret.githubAppPrivateKey;
+    if (!spec.azureServicePrincipal && !leaves) delete secret.azureServicePrincipalClientSecret;
     const some = Object.values(secret).some(Boolean);
     if (kept && some) {
       const may = mayKeep({ ctx, object, existing: kept, now: audience, told: () => toldBy(kept) });
@@ -72,10 +74,12 @@ async function putAccess(ctx: Context, object: WorkerObject, spec: Spec, type: "
     }
     const missing = missingKey(spec, secret);
     if (missing) return missing;
+    const known = fieldsOf(spec, project.value);
+    const taken = object.adopt ? takenOver(existing, known, fresh !== undefined || signsIn(spec)) : {};
     return done({
       labels: { [SECRET_TYPE]: type },
       annotations: { ...annotations, [AUDIENCE]: some ? canonical(audience) : undefined },
-      fields: { type: "Opaque", data: data({ ...fieldsOf(spec, project.value), ...secret, sshKnownHosts: ownHosts(object, spec) }) },
+      fields: { type: "Opaque", data: data({ ...known, ...taken, ...secret, sshKnownHosts: ownHosts(object, spec) }) },
     });
   };
   const put = await putManaged(ctx, RESOURCES.secret, object, build);
@@ -125,6 +129,20 @@ function fieldsOf(spec: Spec, project: string | undefined): Record<string, strin
     azureActiveDirectoryEndpoint: azure?.activeDirectoryEndpoint,
     useAzureWorkloadIdentity: yes(spec.useAzureWorkloadIdentity),
   };
+}
+
+const SIGN_IN = ["username", "useAzureWorkloadIdentity"];
+const signsIn = (spec: Spec): boolean =>
+  Boolean(spec.username || spec.githubApp || spec.azureServicePrincipal || spec.useAzureWorkloadIdentity);
+const isSignIn = (name: string): boolean => SIGN_IN.includes(name) || /^(githubApp|azure)/.test(name);
+
+/**
+ * What stays in a Secret that was taken over: fields that we do not know, such as the name that Argo CD shows, and how it signs in unless the
+ * specification says that.
+ */
+function takenOver(existing: KubeObject | undefined, known: Record<string, unknown>, other: boolean): Record<string, string | undefined> {
+  const names = Object.keys((existing?.data ?? {}) as object).filter((name) => (isSignIn(name) ? !other : !(name in known)));
+  return Object.fromEntries(names.filter((name) => name !== "sshKnownHosts").map((name) => [name, field(existing, name)]));
 }
 
 /** The specification of a Secret that an agent wrote before it kept the audience beside the credentials. */

@@ -1,13 +1,17 @@
 import { hostname } from "node:os";
-import type { Outcome } from "../../base/outcome.ts";
+import { type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
 import type { KubeClient } from "../../kube/client.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../kube/path.ts";
 import type { WorkerObject, WorkerTask } from "../../link/exchange.ts";
 import { Leases } from "../../link/leases.ts";
 import { type Link, startLink } from "../../link/link.ts";
 import type { Log } from "../../link/log.ts";
 import { sendResult } from "../../link/result.ts";
 import { Backoff, pause } from "../../link/retry.ts";
+import { APPLICATION_SET } from "../appset/reconcile.ts";
+import { argoControllerIn, heldMessage } from "../controller/argo-cd.ts";
 import type { LookupDoor } from "../controller/lookup.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import { putApplication, removeApplication } from "./application.ts";
@@ -15,16 +19,18 @@ import { putCluster } from "./cluster.ts";
 import { clusterId } from "./cluster-id.ts";
 import { Connections } from "./connections.ts";
 import type { Context } from "./context.ts";
+import { Discovery } from "./discover/discovery.ts";
+import { isOurs, notHere, patternsOf } from "./discover/patterns.ts";
 import { SecretIdentity } from "./identity.ts";
 import { Inbox } from "./inbox.ts";
-import type { Collection } from "./names.ts";
+import { type Collection, nameOf } from "./names.ts";
 import { Observer } from "./observe.ts";
 import { putAppProject, removeAppProject } from "./project.ts";
 import { putRepository, putRepositoryCredential, removeRepository, removeSecret } from "./repository.ts";
 import { putApplicationSet, removeApplicationSet } from "./set.ts";
 import { providersOf } from "./tasks/generate.ts";
 import { LogTasks } from "./tasks/logs.ts";
-import { localReads, type ReadDoor } from "./tasks/reads.ts";
+import { localReads, READS_BESIDE, type ReadDoor } from "./tasks/reads.ts";
 import { runRead } from "./tasks/run.ts";
 import { putCertificate, putGnupgKey, removeCertificate, removeGnupgKey } from "./trust.ts";
 
@@ -36,6 +42,8 @@ export interface ServeOptions {
   repo: RepoDoor;
   /** Renders charts that look things up, where questions are answered in this process. */
   lookup?: LookupDoor;
+  /** There is only the link, beside an Argo CD: no controller and no repo server of ours. */
+  beside?: boolean;
   /** Answers questions about the cluster in another process; without it they are answered here, with this program's rights. */
   reads?: ReadDoor | undefined;
   version: string;
@@ -43,7 +51,7 @@ export interface ServeOptions {
   signal: AbortSignal;
   waitSeconds?: number;
   /** The parts as they run, for probes and metrics. */
-  started?(parts: { link: Link; inbox: Inbox }): void;
+  started?(parts: { link: Link; inbox: Inbox; discovery: Discovery }): void;
 }
 
 type Handler = (ctx: Context, object: WorkerObject) => Promise<Outcome<undefined>>;
@@ -57,6 +65,8 @@ const HANDLERS: Record<Collection, { put: Handler; delete: Handler }> = {
   gnupgkeys: { put: putGnupgKey, delete: removeGnupgKey },
   clusters: { put: putCluster, delete: removeSecret },
 };
+/** What may be in other namespaces than the agent's own. */
+const KIND_OF: Partial<Record<Collection, Resource>> = { applications: RESOURCES.application, applicationsets: APPLICATION_SET };
 // Questions at once; each may render.
 const QUESTIONS = 16;
 
@@ -66,12 +76,22 @@ export async function serve(options: ServeOptions): Promise<void> {
   const cluster = await findCluster(options);
   if (!cluster) return;
   // Whose objects these are is known with the first session; nothing arrives before that.
-  const ctx: Context = { client, namespace, account: "", sealSeed: new Secret(""), log };
-  const reads = options.reads ?? localReads({ ctx, repo, lookup: options.lookup, providers: providersOf(options.env) });
+  const ctx: Context = {
+    client,
+    namespace,
+    account: "",
+    sealSeed: new Secret(""),
+    log,
+    patterns: patternsOf(options.env),
+    elsewhere: new Map(),
+  };
+  const discovery: Discovery = new Discovery({ own: namespace, made: (set) => observer?.made(set) ?? [] });
+  const parts = { ctx, repo, lookup: options.lookup, providers: providersOf(options.env) };
+  const reads = options.reads ?? localReads(parts, options.beside ? READS_BESIDE : undefined);
   const leases = new Leases();
   const logs = new LogTasks();
   const inbox = new Inbox({
-    handle: (object) => HANDLERS[object.collection][object.op](ctx, object),
+    handle: (object) => handle(ctx, object, (kind, found) => observer?.look(kind, found)),
     report: ({ collection, key, uid }, part) => {
       if (part.outcome === "deleted") observer?.forget(collection, uid);
       link.reports.put({ collection, key, uid }, part);
@@ -105,17 +125,21 @@ export async function serve(options: ServeOptions): Promise<void> {
       if (observer) return;
       const { reports } = link;
       const connections = new Connections({ ctx, repo, reports, signal });
-      observer = new Observer({ ctx, reports, inbox, connection: (held) => connections.want(held), signal });
+      observer = new Observer({ ctx, reports, inbox, connection: (held) => connections.want(held), discovery, signal });
     },
+    sources: [discovery],
     worker: {
       known: async () => (await observer?.known()) ?? [],
-      resync: () => observer?.resync(),
+      resync: (open) => {
+        observer?.resync();
+        discovery.resync(open);
+      },
       object: (object) => inbox.put(object),
       // Who reads logs for an hour keeps nobody from asking.
       free: () => Math.max(0, QUESTIONS - (leases.size - logs.size)),
       task: (task) => {
         if (!leases.take(task)) return false;
-        const tc = { ctx, repo, reads };
+        const tc = { ctx, repo, reads, beside: options.beside === true };
         if (task.kind === "application.logs") void logs.run(tc, task, link.session, leases, signal);
         else void runRead(tc, task, link.session, leases, signal);
         return true;
@@ -130,10 +154,42 @@ export async function serve(options: ServeOptions): Promise<void> {
       },
     },
   });
-  options.started?.({ link, inbox });
+  options.started?.({ link, inbox, discovery });
+  const engine = options.beside ? undefined : watchEngine(ctx, discovery, signal);
   await link.done;
+  await engine;
   inbox.stop();
   await observer?.done;
+}
+
+// The controller itself looks more often; this is for people to read.
+const LOOK_MS = 30_000;
+
+/** Tells the service while our controller waits for an Argo CD to end. */
+async function watchEngine({ client, namespace }: Context, { conditions }: Discovery, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const other = await argoControllerIn(client, namespace);
+    if (other.kind === "done")
+      conditions.set("EngineHeld", other.value ? { reason: "ArgoCDRuns", message: heldMessage(other.value) } : undefined);
+    await pause(LOOK_MS, signal);
+  }
+}
+
+type Look = (kind: string, object: KubeObject) => void;
+
+async function handle(ctx: Context, object: WorkerObject, look: Look): Promise<Outcome<undefined>> {
+  const { collection, op, namespace, uid } = object;
+  if (namespace === undefined || namespace === ctx.namespace) return HANDLERS[collection][op](ctx, object);
+  const resource = KIND_OF[collection];
+  if (!resource || !(await isOurs(ctx, resource.kind, namespace))) return stop("NamespaceNotServed", notHere(namespace));
+  // From now on its marks are believed there.
+  ctx.elsewhere?.set(uid, `${namespace}/${nameOf(object)}`);
+  const outcome = await HANDLERS[collection][op](ctx, object);
+  if (outcome.kind !== "done" || op === "delete") return outcome;
+  // Where nothing had to be written, no event tells of it.
+  const now = await ctx.client.get(resource, namespace, nameOf(object));
+  if (now.kind === "done") look(resource.kind, now.value);
+  return outcome;
 }
 
 async function findCluster({ client, namespace, log, signal }: ServeOptions) {

@@ -46,12 +46,12 @@ export async function removeApplicationSet(ctx: Context, object: WorkerObject): 
     const deleted = await deleteOwn(ctx, APPLICATION_SET, found.value);
     if (deleted.kind !== "done") return deleted;
   }
-  const name = nameOf(object);
+  const [name, namespace] = [nameOf(object), object.namespace ?? ctx.namespace];
   // One of the same name that was made since has applications of its own.
-  const newer = await ctx.client.get(APPLICATION_SET, ctx.namespace, name);
+  const newer = await ctx.client.get(APPLICATION_SET, namespace, name);
   if (newer.kind !== "done" && newer.reason !== KUBE.notFound) return goneKind(newer);
   const alive = newer.kind === "done" ? newer.value.metadata.uid : undefined;
-  const applications = await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
+  const applications = await ctx.client.list(RESOURCES.application, { namespace });
   if (applications.kind !== "done") return goneKind(applications);
   const left = applications.value.items.filter((app) => {
     const owner = ownerOf(app);
@@ -63,22 +63,22 @@ export async function removeApplicationSet(ctx: Context, object: WorkerObject): 
 
 /** Lets the applications of a set go without what they deployed. The set says so first, or its controller would put the finalizers back. */
 async function keepResources(ctx: Context, set: KubeObject): Promise<Outcome<undefined>> {
-  const { name, uid } = set.metadata;
+  const { name, uid, namespace = ctx.namespace } = set.metadata;
   const policy = (set.spec as { syncPolicy?: { preserveResourcesOnDeletion?: boolean } } | undefined)?.syncPolicy;
   if (policy?.preserveResourcesOnDeletion !== true) {
     const patch = { metadata: { uid }, spec: { syncPolicy: { preserveResourcesOnDeletion: true } } };
-    const patched = await ctx.client.mergePatch(APPLICATION_SET, ctx.namespace, name, patch);
+    const patched = await ctx.client.mergePatch(APPLICATION_SET, namespace, name, patch);
     return patched.kind === "done"
       ? later(AGAIN_MS, "Moving", `ApplicationSet ${name} lets its applications keep what they deployed`)
       : patched;
   }
-  const applications = await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
+  const applications = await ctx.client.list(RESOURCES.application, { namespace });
   if (applications.kind !== "done") return goneKind(applications);
   const cascading = applications.value.items.filter((app) => ownerOf(app)?.uid === uid && app.metadata.finalizers?.some(deletesResources));
   for (const app of cascading) {
     const finalizers = app.metadata.finalizers!.filter((one) => !deletesResources(one));
     const patch = { metadata: { finalizers, uid: app.metadata.uid, resourceVersion: app.metadata.resourceVersion } };
-    const patched = await ctx.client.mergePatch(RESOURCES.application, ctx.namespace, app.metadata.name, patch);
+    const patched = await ctx.client.mergePatch(RESOURCES.application, namespace, app.metadata.name, patch);
     if (patched.kind !== "done" && patched.reason !== KUBE.notFound && patched.reason !== KUBE.conflict) return patched;
   }
   if (cascading.length === 0) return done(undefined);

@@ -18,6 +18,9 @@ export function tenantOf(object: Marked): string | undefined {
   return object.metadata?.annotations?.[TENANT] || tenantByName(object);
 }
 
+/** Annotation of an object that the service took over: its name says nothing of whose it is. */
+export const ADOPTED = "outpost.dev/adopted";
+
 /** The tenant whose mark an object should carry and does not: an agent before this one wrote none. */
 export function missingTenant(object: Marked): string | undefined {
   return object.metadata?.annotations?.[TENANT] ? undefined : tenantByName(object);
@@ -27,7 +30,7 @@ const PREFIXES = ["", "repo-", "repocreds-", "cluster-"];
 
 /** Objects of the agent's own scope are called by their id, those from below have a tail: so older objects tell whose they are too. */
 function tenantByName({ metadata }: Marked): string | undefined {
-  if (metadata?.labels?.[MANAGED] !== "true") return undefined;
+  if (metadata?.labels?.[MANAGED] !== "true" || metadata.annotations?.[ADOPTED] === "true") return undefined;
   const { "outpost.dev/id": id, "outpost.dev/scope": scope } = metadata.annotations ?? {};
   if (!id || !scope || PREFIXES.some((prefix) => metadata.name === prefix + id)) return undefined;
   // After the account: `ORG/PROJECT`.

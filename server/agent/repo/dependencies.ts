@@ -1,11 +1,13 @@
 import { posix } from "node:path";
+import { mayBeLocal } from "../../base/address.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { parseYaml } from "../../kube/yaml.ts";
+import { permitsSource } from "../project/permits.ts";
 import type { Chart } from "./charts.ts";
 import { contentOf } from "./links.ts";
 import { satisfies } from "./revision.ts";
 import type { Tree } from "./tree.ts";
-import { REPO, type RepoAccess } from "./types.ts";
+import { REPO, type RenderRequest, type RepoAccess } from "./types.ts";
 import { normaliseUrl, redactUrl } from "./url.ts";
 
 const MAX_DEPENDENCIES = 50;
@@ -28,14 +30,23 @@ interface Wanted {
   repository: string;
 }
 
+/** Where a chart's dependencies may come from. */
+export interface DependencySources {
+  registered: readonly RepoAccess[];
+  /** What the projects permit besides, see `RenderRequest`. */
+  permitted?: RenderRequest["dependencyRepos"];
+  /** Addresses of this machine too, for tests and for rendering files at hand. */
+  allowLocal?: boolean;
+}
+
 /**
- * The dependencies that a chart names and does not bring along. They come from the same repository, or from chart repositories that are
- * registered: an address in a chart alone makes nobody connect to it.
+ * The dependencies that a chart names and does not bring along. They come from the same repository, from chart repositories that are registered,
+ * or from addresses that the project permits as sources. To those no credentials are shown, as the chart's author chose them.
  */
 export async function missingDependencies(
   tree: Tree,
   chart: string,
-  registered: readonly RepoAccess[],
+  sources: DependencySources,
   fetchChart: FetchChart,
 ): Promise<Outcome<Dependency[]>> {
   const wanted = await namedDependencies(tree, chart);
@@ -49,7 +60,7 @@ export async function missingDependencies(
   for (const one of missing) {
     const got = one.repository.startsWith("file://")
       ? await fromSameRepository(tree, chart, one)
-      : await fromRegistered(chart, one, locked, registered, fetchChart);
+      : await fromElsewhere(chart, one, locked, sources, fetchChart);
     if (got.kind !== "done") return got;
     result.push(got.value);
   }
@@ -132,11 +143,11 @@ async function fromSameRepository(tree: Tree, chart: string, { name, version, re
   return content.kind === "done" ? done({ name, tree, path: found.value.path, sha: content.value }) : content;
 }
 
-async function fromRegistered(
+async function fromElsewhere(
   chart: string,
   { name, version, repository }: Wanted,
   locked: ReadonlyMap<string, string>,
-  registered: readonly RepoAccess[],
+  sources: DependencySources,
   fetchChart: FetchChart,
 ): Promise<Outcome<Dependency>> {
   const where = posix.join(chart || ".", "Chart.yaml");
@@ -145,17 +156,29 @@ async function fromRegistered(
       REPO.chartNotFound,
       `${where}: dependency ${name} is missing in charts/ and names no repository; commit the charts/ directory`,
     );
-  const repo = registeredFor(repository, registered);
-  if (!repo) {
+  const registered = registeredFor(repository, sources.registered);
+  const refused = registered ? undefined : refusal(repository, sources);
+  if (refused)
     return stop(
       REPO.dependency,
-      `${where}: dependency ${name} comes from ${redactUrl(repository).slice(0, 200)}, which is not registered with this agent; register it, or run \`helm dependency update\` and commit the charts/ directory`,
+      `${where}: dependency ${name} comes from ${redactUrl(repository).slice(0, 200)}, which is ${refused}, or run \`helm dependency update\` and commit the charts/ directory`,
     );
-  }
+  const repo = registered ?? { url: repository, type: repository.startsWith("oci://") ? "oci" : "helm" };
   const lock = locked.get(JSON.stringify([name, repository]));
   const got = await fetchChart(repo, name, lock && (!version || satisfies(lock, version)) ? lock : version);
   if (got.kind !== "done") return got;
   return done({ name, tree: got.value.tree, path: "", sha: got.value.tree.root });
+}
+
+/** Why nothing is fetched from an address that is not registered, and what helps; undefined where it may be. */
+function refusal(repository: string, { permitted, allowLocal = false }: DependencySources): string | undefined {
+  const strict = process.env.OUTPOST_CHART_DEPENDENCIES === "registered";
+  if (!permitted || strict || !/^(https?|oci):\/\//.test(repository)) return "not registered with this agent; register it";
+  if (!permitted.every((sourceRepos) => permitsSource({ sourceRepos: [...sourceRepos] }, repository)))
+    return "not registered with this agent, and not permitted by the project's sourceRepos; add it there, register it";
+  const host = URL.canParse(repository) ? new URL(repository.replace(/^oci:/, "https:")).hostname : "";
+  // What has such a name lies in a private network: its operator says by registering it that charts may lead there.
+  return !allowLocal && (host === "" || mayBeLocal(host)) ? "a private address and not registered with this agent; register it" : undefined;
 }
 
 /** Who vouches for an address: a repository registered under it, or under a path above it; `@name` means one by its name. */

@@ -6,13 +6,13 @@ import type { Secret } from "../../base/secret.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { parseManifests } from "../../kube/yaml.ts";
 import { runTool } from "./bounded.ts";
-import { type Dependency, type FetchChart, missingDependencies } from "./dependencies.ts";
+import { type Dependency, type DependencySources, type FetchChart, missingDependencies } from "./dependencies.ts";
 import { type BuildEnv, expand } from "./env.ts";
 import { extract, newBudget, withFolder } from "./extract.ts";
 import { kubeVersionOf } from "./kube-version.ts";
 import { contentOf } from "./links.ts";
 import { openSubcharts } from "./subcharts.ts";
-import { type HelmParameters, REPO, type RepoAccess } from "./types.ts";
+import { type HelmParameters, REPO } from "./types.ts";
 import { type FetchValues, type HelmFiles, helmFiles, type Trees } from "./values.ts";
 
 export interface HelmSource {
@@ -44,7 +44,7 @@ export interface HelmPlan {
 export interface HelmNeeds {
   env: BuildEnv;
   /** Chart repositories that dependencies may come from. */
-  registered: readonly RepoAccess[];
+  dependencies: DependencySources;
   fetchChart: FetchChart;
   fetchValues: FetchValues;
 }
@@ -53,7 +53,7 @@ export interface HelmNeeds {
 export async function planHelm(trees: Trees, chart: string, given: HelmParameters, needs: HelmNeeds): Promise<Outcome<HelmPlan>> {
   const found = await trees.own.find(chart);
   if (found.kind !== "done") return found;
-  const dependencies = await missingDependencies(trees.own, found.value.path, needs.registered, needs.fetchChart);
+  const dependencies = await missingDependencies(trees.own, found.value.path, needs.dependencies, needs.fetchChart);
   if (dependencies.kind !== "done") return dependencies;
   const helm: HelmParameters = {
     ...given,

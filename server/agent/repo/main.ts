@@ -19,6 +19,7 @@ import { RepoService } from "./service.ts";
  *   OUTPOST_WORK              folder of the mirrors (default /var/lib/outpost in a Pod, else a temporary one)
  *   OUTPOST_PARALLEL          Helm and Kustomize processes at once (default 4)
  *   OUTPOST_RENDER_MEMORY_MIB what one of them may take (default 200)
+ *   OUTPOST_CHART_DEPENDENCIES  "registered": charts depend on registered repositories alone, and not on others that projects permit
  *   OUTPOST_PLUGINS           folder with the sockets of plugins' sidecars; without it there are none
  *   OUTPOST_ASK_PASS_SOCKET   where sidecars made for Argo CD find the socket that lends Git credentials (default where it is here)
  *   OUTPOST_CLOUD_ORIGINS     origins, with commas between them, that count as a cloud's own: keys and identities may go there

@@ -225,7 +225,11 @@ export class RepoService implements RepoDoor {
         continue;
       }
       const planned = await plan(request, one, refs, {
-        registered: request.charts ?? [],
+        dependencies: {
+          registered: request.charts ?? [],
+          permitted: request.dependencyRepos,
+          allowLocal: this.#options.allowLocal,
+        },
         fetchChart: (repo, name, version) => this.#charts.find(repo, name, version, freshness("part", repo.url, name, version)),
         fetchValues: (url) => this.#remote.get(url, freshness("part", url) !== "cached"),
         plugins: this.#plugins,

@@ -229,8 +229,13 @@ export interface RenderRequest {
   sources: SourceAccess[];
   /** How many milliseconds ago the question arose: what Git was asked since then answers it too. Nothing means now. */
   sinceMs?: number;
-  /** Chart repositories that a chart's dependencies may come from. */
+  /** Chart repositories that a chart's dependencies may come from, with the way into each. */
   charts?: RepoAccess[];
+  /**
+   * What the application's project permits as sources, and each project that limits it: a chart's dependencies may come from there without being
+   * registered, and then without credentials. Nothing means that they come from registered repositories alone.
+   */
+  dependencyRepos?: (readonly string[])[];
   freshness: Freshness;
   kubeVersion?: string;
   /** What the cluster can do, as `group/version` and `group/version/Kind`. */

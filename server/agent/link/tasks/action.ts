@@ -1,6 +1,7 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
+import type { ObjectMeta } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import { pause } from "../../../link/retry.ts";
 import { META } from "../../controller/application.ts";
@@ -45,26 +46,28 @@ export const applicationAction: LinkRead = async (tc, task) => {
     const names = before.value.actions.map((one) => one.name).join(", ");
     return stop("ActionUnknown", `${kind} ${name} has no action ${action}${names ? `; there are ${names}` : ""}`);
   }
-  const ended = await ask(tc.ctx, found.value.metadata.name, request);
+  const ended = await ask(tc.ctx, found.value.metadata, request);
   return ended.kind === "done" ? look(tc, task) : ended;
 };
 
 /** The object as it is, and what may be done to it. */
 async function look({ ctx, reads }: LinkContext, { task, params }: Question): Promise<Outcome<Schemas["LiveResource"]>> {
-  const { key, uid, name, resource } = params;
-  const question = { task, kind: "application.resource", params: { key, uid, resource, ...(name === undefined ? {} : { name }) } };
+  const { key, uid, name, namespace, live, resource } = params;
+  const place = Object.fromEntries(Object.entries({ name, namespace, live }).filter(([, value]) => value !== undefined));
+  const question = { task, kind: "application.resource", params: { key, uid, resource, ...place } };
   const found = await reads.answer(ctx.account, question, AbortSignal.timeout(LOOK_DEADLINE_MS));
   return found as Outcome<Schemas["LiveResource"]>;
 }
 
 /** Puts a request beside an application and waits for what becomes of it. */
-async function ask(ctx: Context, name: string, request: ActionRequest): Promise<Outcome<undefined>> {
+async function ask(ctx: Context, at: ObjectMeta, request: ActionRequest): Promise<Outcome<undefined>> {
+  const { name, namespace = ctx.namespace } = at;
   const started = Date.now();
   const text = JSON.stringify(request);
   const within = (ms: number) => Date.now() - started < ms;
-  const read = () => ctx.client.get(RESOURCES.application, ctx.namespace, name);
+  const read = () => ctx.client.get(RESOURCES.application, namespace, name);
   const write = (resourceVersion: string | undefined, text: string | null) =>
-    ctx.client.mergePatch(RESOURCES.application, ctx.namespace, name, {
+    ctx.client.mergePatch(RESOURCES.application, namespace, name, {
       metadata: { resourceVersion, annotations: { [META.resourceAction]: text } },
     });
   for (let put = false; !put; ) {

@@ -4,11 +4,12 @@ import type { KubeClient } from "../../../kube/client.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { type Resource, resourcePath } from "../../../kube/path.ts";
 import type { Application } from "../../controller/application.ts";
+import { Below } from "../../controller/below.ts";
+import { descendants } from "../../controller/descendants.ts";
 import { defined } from "../spec.ts";
 import { type Glance, withGlance } from "./glance.ts";
-import { descendants } from "./nodes.ts";
 import { objectOf, type Read } from "./task.ts";
-import { Gathering } from "./tree.ts";
+import { rootsOf } from "./tree.ts";
 
 type Events = Schemas["ApplicationEvents"];
 type Event = Events["items"][number];
@@ -68,11 +69,11 @@ export const applicationEvents: Read = async (tc, task) => {
 export async function partsOf(
   glance: Glance,
 ): Promise<Outcome<{ objects: KubeObject[]; parents: Map<KubeObject, string[]>; truncated: boolean }>> {
-  const gathering = new Gathering(glance);
-  const roots = await gathering.roots();
+  const gathering = new Below(glance.destination, { home: glance.app.spec.destination.namespace });
+  const roots = await rootsOf(glance, gathering);
   if (roots.kind !== "done") return roots;
   const present = [...roots.value.values()].flatMap(({ object }) => object ?? []);
-  const below = descendants(present, await gathering.below([...roots.value.values()]));
+  const below = descendants(present, await gathering.of(present));
   const parents = new Map(below.map(({ object, parents }) => [object, parents]));
   return done({ objects: [...present, ...below.map(({ object }) => object)], parents, truncated: gathering.truncated });
 }

@@ -1,8 +1,10 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { RESOURCES } from "../../../kube/path.ts";
+import { isOwned } from "../../appset/application.ts";
 import { clusterWorld } from "../../appset/cluster-world.ts";
 import { generate } from "../../appset/generate.ts";
-import type { ApplicationSet } from "../../appset/types.ts";
+import { withEnding } from "../../appset/names.ts";
+import type { ApplicationSet, Generated } from "../../appset/types.ts";
 import { validateSpec } from "../../appset/validate.ts";
 import { lookIntegrity } from "../../controller/integrity.ts";
 import { lookAccess } from "../../controller/look.ts";
@@ -46,8 +48,11 @@ export const applicationSetGenerate: Read = async (tc, task) => {
     allowedProviders: tc.providers,
     clusters: () => clusters.value.items,
   });
-  const made: Outcome<unknown[]> = await generate(metadata.name, spec, world);
+  const made: Outcome<Generated[]> = await generate(metadata.name, spec, world);
   if (made.kind !== "done") return made;
   if (JSON.stringify(made.value).length > MAX_TEXT) return stop("AnswerTooLarge", "the applications have more than 4 MB");
-  return done({ items: made.value });
+  const live = await client.list(RESOURCES.application, { namespace });
+  if (live.kind !== "done") return live;
+  const mine = new Set(live.value.items.flatMap((one) => (isOwned(one, found.value) ? one.metadata.name : [])));
+  return done({ items: withEnding(found.value, made.value, (name) => mine.has(name)) });
 };

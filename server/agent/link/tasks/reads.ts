@@ -1,4 +1,5 @@
 import { type Outcome, stop } from "../../../base/outcome.ts";
+import { outOfSync } from "./beside.ts";
 import { applicationDiff } from "./diff.ts";
 import { applicationEvents } from "./events.ts";
 import { applicationSetGenerate } from "./generate.ts";
@@ -28,11 +29,17 @@ export const READS: Record<string, Read> = {
   "applicationset.generate": applicationSetGenerate,
 };
 
+/** Beside Argo CD nothing is rendered: a difference is what Argo CD found. */
+export const READS_BESIDE: Record<string, Read> = { ...READS, "application.diff": outOfSync };
+
 /** Answers in this process, with its own rights. The account is the one that delivered the objects; it comes with each question. */
-export function localReads(parts: Omit<TaskContext, "ctx"> & { ctx: Omit<TaskContext["ctx"], "account"> }): ReadDoor {
+export function localReads(
+  parts: Omit<TaskContext, "ctx"> & { ctx: Omit<TaskContext["ctx"], "account"> },
+  questions: Record<string, Read> = READS,
+): ReadDoor {
   const contextOf = (account: string): TaskContext => ({ ...parts, ctx: { ...parts.ctx, account } });
   return {
-    answer: async (account, question) => READS[question.kind]?.(contextOf(account), question) ?? unknownKind(question.kind),
+    answer: async (account, question) => questions[question.kind]?.(contextOf(account), question) ?? unknownKind(question.kind),
     logs: (account, question, tell, signal) => applicationLogs(contextOf(account), question, tell, signal),
   };
 }

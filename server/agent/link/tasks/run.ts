@@ -4,7 +4,9 @@ import type { Leases } from "../../../link/leases.ts";
 import { sendResult, type TaskResult } from "../../../link/result.ts";
 import type { Session } from "../../../link/session.ts";
 import { applicationAction } from "./action.ts";
+import { refusedBeside } from "./beside.ts";
 import { repositoryChanged } from "./changed.ts";
+import { applicationOperate } from "./operate.ts";
 import { READS, unknownKind } from "./reads.ts";
 import { clusterTest, repositoryCharts, repositoryRefs, repositoryTest } from "./repository.ts";
 import type { LinkContext, LinkRead } from "./task.ts";
@@ -17,6 +19,7 @@ const OWN: Record<string, LinkRead> = {
   "repository.changed": repositoryChanged,
   "cluster.test": clusterTest,
   "application.action": applicationAction,
+  "application.operate": applicationOperate,
 };
 
 /** Answers one question; the service's deadline is the task's own. */
@@ -49,6 +52,8 @@ async function answer(tc: LinkContext, task: WorkerTask): Promise<TaskResult> {
 }
 
 async function read(tc: LinkContext, task: WorkerTask, signal: AbortSignal) {
+  const refused = tc.beside ? refusedBeside(task.kind) : undefined;
+  if (refused) return refused;
   const own = OWN[task.kind];
   if (own) return own(tc, task);
   // What the controller does not know is not asked of it.

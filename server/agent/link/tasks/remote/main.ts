@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { startProbes } from "../../../../base/probes.ts";
 import { Secret } from "../../../../base/secret.ts";
 import { KubeClient } from "../../../../kube/client.ts";
 import { loadConfig } from "../../../../kube/config.ts";
@@ -6,8 +7,10 @@ import { localRepo } from "../../../controller/engine.ts";
 import { RepoClient } from "../../../repo/client.ts";
 import { repoSecret, sharedSecret } from "../../../repo/secret.ts";
 import type { RepoDoor } from "../../../repo/types.ts";
+import { patternsOf } from "../../discover/patterns.ts";
+import { isBeside, noRepo } from "../beside.ts";
 import { providersOf } from "../generate.ts";
-import { localReads } from "../reads.ts";
+import { localReads, READS_BESIDE } from "../reads.ts";
 import { readsServer } from "./server.ts";
 
 /** The secret that the link and the controller share. The repo server must not have it: it runs what charts and plugins bring. */
@@ -26,20 +29,19 @@ export async function runReads(env: NodeJS.ProcessEnv, signal: AbortSignal): Pro
   const log = pino({ level: env.OUTPOST_LOG_LEVEL || "info", name: "reads" });
   const secret = readsSecret(env);
   const client = new KubeClient(loadConfig(env));
-  const remote = env.OUTPOST_REPO_URL ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
+  const beside = isBeside(env);
+  const remote = env.OUTPOST_REPO_URL && !beside ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
   // Charts that look things up are rendered here, if there are any: a repo server elsewhere must not see a cluster.
   const local = lazily(() => localRepo(env.OUTPOST_WORK ? { ...env, OUTPOST_WORK: `${env.OUTPOST_WORK}/reads` } : env));
-  const repo: RepoDoor = remote ?? (await local.get()).door;
-  const server = readsServer(
-    localReads({
-      ctx: { client, namespace: env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent", sealSeed: new Secret(""), log },
-      repo,
-      lookup: async () => (await local.get()).door,
-      providers: providersOf(env),
-    }),
-    secret,
-    log,
-  );
+  const repo: RepoDoor = beside ? noRepo() : (remote ?? (await local.get()).door);
+  const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";
+  const parts = {
+    ctx: { client, namespace, patterns: patternsOf(env), sealSeed: new Secret(""), log },
+    repo,
+    lookup: beside ? undefined : async () => (await local.get()).door,
+    providers: providersOf(env),
+  };
+  const server = readsServer(localReads(parts, beside ? READS_BESIDE : undefined), secret, log);
   const colon = listen.lastIndexOf(":");
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -54,6 +56,25 @@ export async function runReads(env: NodeJS.ProcessEnv, signal: AbortSignal): Pro
   await remote?.close();
   await local.made()?.then(({ close }) => close());
   await client.close();
+}
+
+/**
+ * `outpost reader`: beside Argo CD, answers the link's questions about the cluster with rights to read and nothing else.
+ *
+ *   OUTPOST_READS_LISTEN, OUTPOST_READS_TOKEN_FILE  as above, both required
+ *   OUTPOST_HEALTH_LISTEN     probes (default 0.0.0.0:8082 in a Pod, else none)
+ */
+export async function runReader(given: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
+  const env: NodeJS.ProcessEnv = { ...given, OUTPOST_ENGINE: "none" };
+  if (!env.OUTPOST_READS_LISTEN)
+    throw new Error("OUTPOST_READS_LISTEN is required: the address on which the link's questions are answered");
+  const listen = env.OUTPOST_HEALTH_LISTEN || (env.POD_NAME ? "0.0.0.0:8082" : undefined);
+  const probes = listen ? await startProbes({ listen, ready: () => true, metrics: async () => "" }) : undefined;
+  try {
+    await runReads(env, signal);
+  } finally {
+    await probes?.stop();
+  }
 }
 
 /** Made when it is asked for first; after a failure it is tried again. */
