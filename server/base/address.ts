@@ -49,13 +49,29 @@ function list(four: [string, number][], six: [string, number][]): BlockList {
   return made;
 }
 
-const inside = (list: BlockList, address: string): boolean => {
+// A check takes 1 ms, and the same few addresses are asked about with each request to a repository.
+const MAX_KNOWN = 1_000;
+const known = new Map<BlockList, Map<string, boolean>>();
+
+function inside(list: BlockList, address: string): boolean {
+  const answers = known.get(list) ?? new Map<string, boolean>();
+  let answer = answers.get(address);
+  if (answer === undefined) {
+    if (answers.size >= MAX_KNOWN) answers.clear();
+    answer = isInside(list, address);
+    answers.set(address, answer);
+    known.set(list, answers);
+  }
+  return answer;
+}
+
+function isInside(list: BlockList, address: string): boolean {
   // A zone says by which interface, not where to.
   const plain = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
   const version = isIP(plain);
   if (version === 4) return list.check(plain);
   return version === 6 && list.check(plain, "ipv6");
-};
+}
 
 // A proxy would look these up where they mean the same.
 const METADATA_NAMES = /^(metadata|instance-data|metadata\.google\.internal|instance-data\.ec2\.internal|metadata\.azure\.internal)\.?$/i;

@@ -166,8 +166,9 @@ export const CALLS: Record<string, Call> = {
   "inside/1": withOne((value, argument) => contains(argument, value)),
   "startswith/1": withOne((value, argument) => text(value).startsWith(text(argument))),
   "endswith/1": withOne((value, argument) => text(value).endsWith(text(argument))),
-  "ltrimstr/1": withOne((value, cut) =>
-    typeof value === "string" && typeof cut === "string" && value.startsWith(cut) ? value.slice(cut.length) : value,
+  "ltrimstr/1": withOne((value, cut) => (text(value).startsWith(text(cut)) ? text(value).slice(text(cut).length) : value)),
+  "rtrimstr/1": withOne((value, cut) =>
+    text(value).endsWith(text(cut)) ? text(value).slice(0, text(value).length - text(cut).length) : value,
   ),
   "split/1": withOne((value, by) => text(value).split(text(by))),
   "join/1": withOne((value, by) => (Array.isArray(value) ? value.join(text(by)) : text(value))),

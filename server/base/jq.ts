@@ -150,12 +150,9 @@ class Run {
       case "variable":
         throw new Misfit(`$${node.name} is not defined`);
       case "else": {
+        // An error on the left is an error: only `?` forgives one.
         const good: Hit[] = [];
-        try {
-          this.eval(node.left, input, (hit) => truthy(hit.value) && good.push(hit));
-        } catch (error) {
-          if (!(error instanceof Misfit)) throw error;
-        }
+        this.eval(node.left, input, (hit) => truthy(hit.value) && good.push(hit));
         for (const hit of good) emit(hit);
         if (good.length === 0) this.eval(node.right, input, emit);
         return;
@@ -219,7 +216,8 @@ class Run {
   each(of: Hit, emit: Emit): void {
     const { value } = of;
     if (Array.isArray(value)) for (let i = 0; i < value.length; i++) emit(child(of, i));
-    else if (isObject(value)) for (const key of Object.keys(value)) emit(child(of, key));
+    // In the order of their names, as Argo CD's jq has them: `first(.spec[])` then means the same field.
+    else if (isObject(value)) for (const key of Object.keys(value).sort()) emit(child(of, key));
     else throw new Misfit(`cannot iterate over ${typeOf(value)}`);
   }
 

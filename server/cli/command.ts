@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { adminVerbs } from "./admin.ts";
+import { adoptVerb, isDiscovered } from "./adopt.ts";
 import { appVerbs } from "./app.ts";
 import { setVerbs } from "./appset.ts";
 import { completionVerb } from "./completion.ts";
@@ -44,6 +45,7 @@ export function outpost(io: Io): Command {
     for (const alias of noun.alias) command.alias(alias);
     writeVerbs(command, io, noun);
     readVerbs(command, io, noun);
+    if (isDiscovered(noun)) adoptVerb(command, io, noun);
     if (noun.word === "app") appVerbs(command, io);
     if (noun.word === "appset") setVerbs(command, io);
     if (noun.word === "repo") {
@@ -68,7 +70,7 @@ export function outpost(io: Io): Command {
   adminVerbs(root, io);
   offlineVerbs(root, io);
   root.commandsGroup("Programs:");
-  for (const name of ["server", "controller", "repo-server", "plugin-server"]) if (PROGRAMS[name]) programCommand(root, io, name);
+  for (const name of ["server", "controller", "reader", "repo-server", "plugin-server"]) if (PROGRAMS[name]) programCommand(root, io, name);
   root.commandsGroup("Other:");
   root.helpCommand("help [command]", "how a command is used");
   root

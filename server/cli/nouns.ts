@@ -1,4 +1,5 @@
 import { type OperationId, operations } from "../../openapi/contract/operations.ts";
+import { fingerprintOf } from "../../openapi/known-agents.ts";
 import { showAge } from "../base/duration.ts";
 import { application, applicationSet, delivered, gnupgKey, held, madeOf, type Readiness, replicas, webhook, worker } from "./readiness.ts";
 import { type Column, field, type Json, plainColumn as plain, state, stateColumn } from "./show.ts";
@@ -28,6 +29,11 @@ const scope: Column = { head: "SCOPE", wide: true, text: (o) => [field(o, "org")
 const age: Column = { head: "AGE", text: (o) => showAge(o.createdAt) };
 const connected: Column = { head: "CONNECTED", text: (o, c) => state(o.status?.connected ? "yes" : "no", c) };
 const seen: Column = { head: "SEEN", text: (o) => (o.status?.lastSeenAt ? `${showAge(o.status.lastSeenAt)} ago` : "never") };
+const sealKey: Column = {
+  head: "SEAL KEY",
+  wide: true,
+  text: (o) => (o.status?.sealKey ? fingerprintOf(String(o.status.sealKey.publicKey)) : ""),
+};
 const delivery: Column = {
   head: "DELIVERY",
   text: (o, c) => (o.deletionRequestedAt ? c.yellow("Deleting") : state(o.status?.delivery?.state, c)),
@@ -72,6 +78,7 @@ export const NOUNS: Noun[] = [
       plain("CLUSTER", "status.clusterVersion"),
       plain("MODE", "spec.mode", true),
       plain("CLUSTER UID", "status.clusterUid", true),
+      sealKey,
       age,
     ],
     readiness: worker("outpost agent manifest ID | kubectl apply -f -"),
@@ -274,6 +281,24 @@ export const NOUNS: Noun[] = [
       plain("URL", "status.url", true),
     ],
     readiness: webhook,
+  },
+  {
+    word: "argo-project-mapping",
+    alias: ["argoprojectmapping", "argo-project-mappings"],
+    schema: "ArgoProjectMapping",
+    collection: "argoprojectmappings",
+    many: "Argo project mappings",
+    summary: "mappings of Argo CD projects to organisations and projects, for discovered objects",
+    order: 3,
+    columns: [
+      id,
+      scope,
+      plain("AGENT", "spec.agent"),
+      plain("ARGO PROJECT", "spec.argoProject"),
+      { head: "SHOWN IN", text: (o) => [o.spec?.targetOrg ?? o.org, o.spec?.targetProject].filter(Boolean).join("/") },
+      age,
+    ],
+    readiness: () => ({ ready: true, reason: "it exists" }),
   },
   {
     word: "pipeline",

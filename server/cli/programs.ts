@@ -33,6 +33,7 @@ const controller: Run = async (env, signal) => {
     leave();
   }
 };
+const reader: Run = async (env, signal) => (await import("../agent/link/tasks/remote/main.ts")).runReader(env, signal);
 const repoServer: Run = async (env, signal) => (await import("../agent/repo/main.ts")).runRepoServer(env, signal);
 const pluginServer: Run = async (env, signal) => (await import("../agent/plugin/main.ts")).runPluginServer(env, signal);
 const delegate: Run = async (env, signal) => {
@@ -46,6 +47,7 @@ export const OFFLINE = {
   health: () => import("../agent/eval/health.ts"),
   render: () => import("../agent/eval/manifests.ts"),
   diff: () => import("../agent/eval/difference.ts"),
+  migrate: () => import("../agent/eval/migrate.ts"),
   handBack: () => import("../agent/eval/hand-back.ts"),
 };
 
@@ -53,6 +55,7 @@ export const PROGRAMS: Record<string, Program> = {
   server: { summary: "run the GitOps service", run: server },
   agent: { summary: "run the agent's link to the service", run: agent },
   controller: { summary: "run the application controller", run: controller },
+  reader: { summary: "answer questions about the cluster for an agent beside Argo CD", run: reader },
   "repo-server": { summary: "run the repo server: fetch and render", run: repoServer },
   "plugin-server": { summary: "run a config management plugin beside the repo server", run: pluginServer },
   delegate: { summary: "run a delegate", run: delegate },

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { OperationId } from "../../openapi/contract/operations.ts";
+import { columnsOf, isDiscovered, ORIGINS } from "./adopt.ts";
 import type { Api } from "./api.ts";
 import { describe } from "./describe.ts";
 import { usage } from "./failure.ts";
@@ -13,6 +14,7 @@ import { quoted } from "./write.ts";
 
 interface ListFlags {
   filter?: string;
+  origin?: string;
   inherited?: boolean;
   limit?: string;
 }
@@ -26,21 +28,20 @@ interface DeleteFlags {
 
 /** `list`, `get`, `delete`, `wait` and `watch` of one noun. */
 export function readVerbs(parent: Command, io: Io, noun: Noun): void {
-  parent
+  const list = parent
     .command("list")
     .alias("ls")
     .summary(`list ${manyOf(noun)}`)
     .option("--filter <terms>", "`field=value,…` over id and the scalar fields of spec and status")
     .option("--inherited", "also those of the scopes below this one")
-    .option("--limit <n>", "at most so many")
-    .action(
-      verb(io, async (s, flags: ListFlags) =>
-        show(s, await all(await s.api(), noun, flags), noun.columns, {
-          name: (o) => `${noun.word}/${o.id}`,
-          empty: `no ${manyOf(noun)} here`,
-        }),
-      ),
-    );
+    .option("--limit <n>", "at most so many");
+  if (isDiscovered(noun)) list.addOption(new Option("--origin <origin>", "only those of this origin").choices(ORIGINS));
+  list.action(
+    verb(io, async (s, flags: ListFlags) => {
+      const objects = await all(await s.api(), noun, flags);
+      show(s, objects, columnsOf(noun, objects), { name: (o) => `${noun.word}/${o.id}`, empty: `no ${manyOf(noun)} here` });
+    }),
+  );
 
   parent
     .command("get <id>")
@@ -102,7 +103,8 @@ export async function all(api: Api, noun: Noun, flags: ListFlags = {}): Promise<
   const items: Json[] = [];
   let cursor: string | undefined;
   do {
-    const query = { filter: flags.filter, inherited: flags.inherited, cursor, limit: Math.min(500, limit - items.length) };
+    const filter = [flags.filter, flags.origin && `origin=${flags.origin}`].filter(Boolean).join(",") || undefined;
+    const query = { filter, inherited: flags.inherited, cursor, limit: Math.min(500, limit - items.length) };
     const page = await api.call<{ items: Json[]; nextCursor?: string }>(listOf(noun), { query });
     items.push(...page.items);
     cursor = page.nextCursor;

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { audienceOf } from "../../openapi/audience.ts";
+import { fingerprintOf } from "../../openapi/known-agents.ts";
 import { generateSealKeys, open } from "../../openapi/seal.ts";
 import { person, type Seen } from "./testing.ts";
 
@@ -39,4 +43,37 @@ test("credentials of a patch are sealed for the addresses that the object will h
   const whole = { agent: "prod", url: "https://other.test/a", insecure: true, githubApp: { ...githubApp, id: 8 } };
   expect(sealedCredentials.audience).toEqual(audienceOf("repositories", whole));
   expect(await open(keys.privateKey, context, sealedCredentials)).toEqual({ githubAppPrivateKey: "secret-from-stdin" });
+});
+
+test("credentials are sealed to no other key than before, whatever account the service says it is, until its fingerprint is accepted", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "outpost-seal-"));
+  try {
+    const [first, second] = [await generateSealKeys(), await generateSealKeys()];
+    let [offered, account] = [first.publicKey, "default"];
+    const env = { OUTPOST_ENDPOINT: "https://service.test", OUTPOST_API_KEY: "opk_default_x", OUTPOST_CONFIG: join(dir, "config.json") };
+    const typing = (more: object = {}) => {
+      const me = person(
+        ({ operation }: Seen) => {
+          if (operation === "whoAmI") return { body: { account, id: "me", role: "admin" } };
+          if (operation === "getAgent")
+            return { body: { ...head, id: "prod", spec: {}, status: { sealKey: { id: "k1", publicKey: offered } } } };
+          return { body: { ...head, id: "code", spec: {}, status: {} } };
+        },
+        { env: { ...env, ...more } },
+      );
+      return me.types("repo", "create", "code", "--agent", "prod", "--url", "https://git.test/a", "--password-file", "-");
+    };
+    expect((await typing()).exit).toBe(0);
+    expect((await typing()).exit).toBe(0);
+    [offered, account] = [second.publicKey, "another"];
+    const refused = await typing();
+    expect(refused.exit).not.toBe(0);
+    expect(refused.err).toContain(`another key for agent prod than before: ${fingerprintOf(second.publicKey)}`);
+    expect((await typing({ OUTPOST_ACCEPT_AGENT_KEY: fingerprintOf(first.publicKey) })).exit).not.toBe(0);
+    account = "default";
+    expect((await typing({ OUTPOST_ACCEPT_AGENT_KEY: fingerprintOf(second.publicKey) })).exit).toBe(0);
+    expect((await typing()).exit).toBe(0);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 });

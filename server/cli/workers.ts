@@ -5,6 +5,7 @@ import type { OperationId } from "../../openapi/contract/operations.ts";
 import { showAge } from "../base/duration.ts";
 import { addFlags, type Flag, flagsOf, objectOf } from "./flags.ts";
 import type { Io } from "./io.ts";
+import { migrateVerb } from "./migrate.ts";
 import { type Session, verb } from "./session.ts";
 import { field, type Json, say, show, showAs } from "./show.ts";
 
@@ -50,6 +51,7 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
   else {
     render("manifest", "Kubernetes manifest with a fresh token: outpost agent manifest ID | kubectl apply -f -", "renderAgentManifest");
     render("values", "Helm values with a fresh token", "renderAgentValues");
+    migrateVerb(parent, io);
   }
 
   parent

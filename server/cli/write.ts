@@ -2,13 +2,14 @@ import type { Command } from "commander";
 import contract from "../../openapi/contract/openapi.json" with { type: "json" };
 import type { OperationId } from "../../openapi/contract/operations.ts";
 import { mergePatch } from "../base/merge-patch.ts";
+import { isDiscovered } from "./adopt.ts";
 import type { Scope } from "./api.ts";
 import { readDocuments } from "./documents.ts";
 import { usage } from "./failure.ts";
 import { addFlags, type Flag, objectOf, setPath, specFlagsOf } from "./flags.ts";
 import { type Io, readInput } from "./io.ts";
 import type { Noun } from "./nouns.ts";
-import { sealCredentials } from "./seal.ts";
+import { forgetKey, sealCredentials } from "./seal.ts";
 import { type Session, verb } from "./session.ts";
 import { type Json, say, show } from "./show.ts";
 
@@ -17,10 +18,12 @@ interface WriteFlags extends Record<string, unknown> {
   set?: string[];
   ifMatch?: string;
   move?: boolean;
+  adopt?: boolean;
 }
 type Sent = { noun: Noun; id: string; scope: Scope; spec: Json };
 
 const MOVE = "let objects move to another `agent`; the one before gives them up and deletes nothing in a cluster";
+const ADOPT = "take over discovered objects, which the service shows and did not make";
 const document = contract as unknown as { components: { schemas: Record<string, Json> } };
 const collect = (text: string, before: string[] | undefined): string[] => [...(before ?? []), text];
 
@@ -45,24 +48,21 @@ export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
     .option("-f, --filename <file>", "the objects as YAML or JSON, `-` for standard input", collect)
     .option("--if-match <version>", "only when this is still the newest version")
     .option("--move", MOVE)
+    .option("--adopt", ADOPT)
     .action(
       verb(io, async (s, id: string | undefined, given: WriteFlags) => {
-        await each(s, await toSend(s, noun, flags, id, given), async (one) => put(s, one, ifMatch(given), given.move), "applied");
+        await each(s, await toSend(s, noun, flags, id, given), async (one) => put(s, one, ifMatch(given), given), "applied");
       }),
     );
   command("patch <id>", `change only the fields that are given (\`--set field=null\` removes one)`)
     .option("--if-match <version>", "only when this is still the newest version")
     .option("--move", MOVE)
+    .option("--adopt", ADOPT)
     .action(
       verb(io, async (s, id: string, given: WriteFlags) => {
         const spec = await fromFlags(s, flags, given);
         if (Object.keys(spec).length === 0) throw usage("nothing to change: give a flag");
-        await each(
-          s,
-          [{ noun, id, scope: (await s.api()).scope, spec }],
-          async (one) => patch(s, one, ifMatch(given), given.move),
-          "changed",
-        );
+        await each(s, [{ noun, id, scope: (await s.api()).scope, spec }], async (one) => patch(s, one, ifMatch(given), given), "changed");
       }),
     );
 }
@@ -74,9 +74,10 @@ export function applyVerb(root: Command, io: Io): void {
     .summary("create or change every object of a file")
     .requiredOption("-f, --filename <file>", "YAML or JSON with `kind`, `id` and `spec` for each object; `-` for standard input", collect)
     .option("--move", MOVE)
+    .option("--adopt", ADOPT)
     .action(
       verb(io, async (s, given: WriteFlags) => {
-        await each(s, await fromFiles(s, undefined, given.filename ?? []), async (one) => put(s, one, {}, given.move), "applied");
+        await each(s, await fromFiles(s, undefined, given.filename ?? []), async (one) => put(s, one, {}, given), "applied");
       }),
     );
 }
@@ -105,37 +106,44 @@ async function fromFiles(s: Session, noun: Noun | undefined, files: string[]): P
   return texts.flatMap((text, i) => readDocuments(text, files[i]!, noun, scope)).sort((a, b) => a.noun.order - b.noun.order);
 }
 
-async function put(s: Session, one: Sent, headers: Record<string, string>, move = false): Promise<Json> {
+async function put(s: Session, one: Sent, headers: Record<string, string>, allowed: Allowed = {}): Promise<Json> {
   const { noun, id, scope, spec } = one;
   const api = await s.api();
-  const sealed = spec.credentials ? await sealCredentials(api, noun.collection, one, spec) : spec;
-  return api.call<Json>(`put${noun.schema}` as OperationId, {
+  const sealed = spec.credentials ? await sealCredentials(s.io, api, noun.collection, one, spec) : spec;
+  const stored = await api.call<Json>(`put${noun.schema}` as OperationId, {
     path: { id },
     scope,
     body: { spec: sealed },
     headers,
-    ...moving(noun, move),
+    ...allowing(noun, allowed),
   });
+  if (noun.collection === "agents" && headers["if-none-match"]) forgetKey(s.io, api, one);
+  return stored;
 }
 
-/** Only what an agent holds can move to another one. */
-const moving = (noun: Noun, move: boolean) =>
-  move && document.components.schemas[`${noun.schema}Spec`]?.properties?.agent?.["x-moves"] ? { query: { move } } : {};
+type Allowed = Pick<WriteFlags, "move" | "adopt">;
 
-async function patch(s: Session, one: Sent, headers: Record<string, string>, move = false): Promise<Json> {
+/** Only what an agent holds can move to another one, and only some of that can be discovered. */
+function allowing(noun: Noun, { move, adopt }: Allowed) {
+  const movable = document.components.schemas[`${noun.schema}Spec`]?.properties?.agent?.["x-moves"];
+  const query = { ...(move && movable ? { move } : {}), ...(adopt && isDiscovered(noun) ? { adopt } : {}) };
+  return Object.keys(query).length ? { query } : {};
+}
+
+async function patch(s: Session, one: Sent, headers: Record<string, string>, allowed: Allowed = {}): Promise<Json> {
   const { noun, id, scope, spec } = one;
   const api = await s.api();
   let sealed = spec;
   if (spec.credentials) {
     const stored = await api.call<Json>(`get${noun.schema}` as OperationId, { path: { id }, scope });
-    sealed = await sealCredentials(api, noun.collection, one, mergePatch(stored.spec, spec) as Json);
+    sealed = await sealCredentials(s.io, api, noun.collection, one, mergePatch(stored.spec, spec) as Json);
   }
   return api.call<Json>(`patch${noun.schema}` as OperationId, {
     path: { id },
     scope,
     body: { spec: sealed },
     headers,
-    ...moving(noun, move),
+    ...allowing(noun, allowed),
   });
 }
 
