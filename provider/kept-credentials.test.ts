@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { jest } from "@jest/globals";
 import { audienceOf } from "../openapi/audience.ts";
+import { fingerprintOf } from "../openapi/known-agents.ts";
 import { generateSealKeys, open, type SealedEnvelope } from "../openapi/seal.ts";
 import { createOutpost } from "./outpost.ts";
 import { createHarness, type Harness } from "./testing/harness.ts";
@@ -58,3 +62,43 @@ test("a change that would send kept credentials elsewhere is refused in the plan
     const spec = { server: "https://k8s.example.com", serverName: "other.example.com" };
     expect(sealed[1]!.audience).toEqual(audienceOf("clusters", spec));
   }));
+
+test("credentials are sealed to no other key of an agent than before, until its fingerprint is accepted", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "outpost-known-"));
+  process.env.OUTPOST_KNOWN_AGENTS = join(folder, "agents.json");
+  try {
+    await world(async (h, service) => {
+      const [first, second] = [await generateSealKeys(), await generateSealKeys()];
+      let offered = first.publicKey;
+      service.intercept = (request) => {
+        if (request.method === "GET" && request.url === "/v1/agents/prod")
+          Object.assign(service.store.get("agents/-/-/prod")!.status, { sealKey: { id: "k1", publicKey: offered }, connected: true });
+        return false;
+      };
+      const cluster = (version: string) => `resource "outpost_agent" "a" { id = "prod" }
+resource "outpost_cluster" "c" {
+  id                  = "away"
+  agent               = outpost_agent.a.id
+  server              = "https://k8s.example.com"
+  credentials         = { bearer_token = "canary" }
+  credentials_version = "${version}"
+}
+`;
+      await h.apply(cluster("1"));
+      offered = second.publicKey;
+      h.config(cluster("2"));
+      const text = await h.fails("apply", "-auto-approve");
+      expect(text).toContain("The credentials are not sealed: the service offers another key for agent prod");
+      expect(text.replaceAll(" ", "")).toContain(`OUTPOST_ACCEPT_AGENT_KEY=${fingerprintOf(second.publicKey)}`);
+      const sealed = () => service.bodies.filter((b) => (b as { spec: { sealedCredentials?: unknown } }).spec.sealedCredentials).length;
+      expect(sealed()).toBe(1);
+      process.env.OUTPOST_ACCEPT_AGENT_KEY = fingerprintOf(second.publicKey);
+      await h.apply(cluster("2"));
+      expect(sealed()).toBe(2);
+    });
+  } finally {
+    delete process.env.OUTPOST_KNOWN_AGENTS;
+    delete process.env.OUTPOST_ACCEPT_AGENT_KEY;
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -4,10 +4,12 @@ import document from "../openapi/contract/openapi.json" with { type: "json" };
 import type { Schemas } from "./generate/attribute.ts";
 import { createOutpost } from "./outpost.ts";
 import type { Noun } from "./resources/noun.ts";
-import { BASES, type Base } from "./testing/matrix/bases.ts";
+import { snake } from "./schema/names.ts";
+import { BASES, type Base, NOT_OF_A_SPEC, TASK } from "./testing/matrix/bases.ts";
 import { type Case, dotted, isHard, Legal } from "./testing/matrix/legal.ts";
 import { Matrix, putNeighbours, type Verdict } from "./testing/matrix/matrix.ts";
 import { loadNouns } from "./testing/matrix/nouns.ts";
+import { TaskMatrix } from "./testing/matrix/task.ts";
 import { seeded } from "./testing/random.ts";
 import { type RealService, startRealService } from "./testing/real.ts";
 
@@ -64,7 +66,8 @@ async function singles(noun: Noun, base: Base, matrix: Matrix): Promise<Found[]>
   const found: Found[] = [];
   const judge = async (one: Case): Promise<boolean> => {
     const start = startOf(base, one);
-    const verdict = await judged(matrix, start, legal.put(`${noun.name}Spec`, start as never, one));
+    const along = base.along?.[`${dotted(one.path)}=${String(one.value)}`];
+    const verdict = await judged(matrix, start, { ...legal.put(`${noun.name}Spec`, start as never, one), ...along });
     found.push({ one, verdict });
     if (process.env.MATRIX_LOG)
       appendFileSync(
@@ -73,7 +76,8 @@ async function singles(noun: Noun, base: Base, matrix: Matrix): Promise<Found[]>
       );
     return verdict.kind === "held";
   };
-  for (const some of grouped(all)) {
+  const fields = base.only ? all.filter(({ path }) => base.only!.includes(dotted(path))) : all;
+  for (const some of grouped(fields)) {
     const first = chosen(some, VALUES);
     let held = false;
     for (const one of first) held = (await judge(one)) || held;
@@ -87,7 +91,8 @@ async function singles(noun: Noun, base: Base, matrix: Matrix): Promise<Found[]>
 async function pairs(noun: Noun, base: Base, matrix: Matrix, found: readonly Found[]): Promise<string[]> {
   const random = seeded(Number(process.env.RANDOM_SEED ?? 20_26));
   const legal = legalOf(base);
-  const held = found.filter(({ one, verdict }) => verdict.kind === "held" && startOf(base, one) === base.spec).map(({ one }) => one);
+  const alone = (one: Case) => startOf(base, one) === base.spec && !base.along?.[`${dotted(one.path)}=${String(one.value)}`];
+  const held = found.filter(({ one, verdict }) => verdict.kind === "held" && alone(one)).map(({ one }) => one);
   const lies: string[] = [];
   for (let i = 0; i < PAIRS && held.length > 1; i++) {
     const [a, b] = [0, 0].map(() => held[Math.floor(random() * held.length)]!) as [Case, Case];
@@ -110,14 +115,61 @@ function unreached(found: readonly Found[], fixed: Readonly<Record<string, strin
 
 const names = Object.keys(BASES);
 test("the matrix has every resource of the contract", async () => {
-  expect((await loadNouns()).map(({ name }) => name).sort()).toEqual([...names].sort());
+  const covered = Object.entries(BASES).map(([name, { noun = name }]) => noun);
+  expect([...new Set(covered)].sort()).toEqual((await loadNouns()).map(({ name }) => name).sort());
+});
+
+test("every attribute of every resource is in the matrix, is only shown, or is named with the reason why not", async () => {
+  const nouns = new Map((await loadNouns()).map((noun) => [noun.type, { name: `${noun.name}Spec`, base: BASES[noun.name]! }]));
+  nouns.set("outpost_task", { name: "TaskRequest", base: TASK });
+  const used = new Set<string>();
+  const missing: string[] = [];
+  for (const [type, load] of Object.entries(createOutpost({}).resources)) {
+    const { schema } = await load();
+    const one = nouns.get(type);
+    if (!one) missing.push(type);
+    const tried = new Set(
+      one &&
+        legalOf(one.base)
+          .casesOf(one.name, one.base.spec as never)
+          .map(({ path }) => snake(String(path[0]))),
+    );
+    for (const [name, a] of Object.entries(schema.attributes)) {
+      if (a.presence === "computed") continue;
+      const key = a.json ? snake(a.json) : name;
+      if (tried.has(key)) continue;
+      if (NOT_OF_A_SPEC[name]) used.add(name);
+      else missing.push(`${type}.${name}`);
+    }
+  }
+  expect(missing).toEqual([]);
+  expect(Object.keys(NOT_OF_A_SPEC).filter((name) => !used.has(name))).toEqual([]);
+});
+
+test("Task: every value of every attribute is what the service runs, and the next plan is empty", async () => {
+  const provider = createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key });
+  const matrix = await TaskMatrix.open(service, provider, schemas);
+  const legal = legalOf(TASK);
+  const found: Found[] = [];
+  try {
+    for (const one of chosen(legal.casesOf("TaskRequest", TASK.spec as never), VALUES)) {
+      const along = TASK.along?.[`${dotted(one.path)}=${String(one.value)}`];
+      const verdict = await matrix.run({ ...legal.put("TaskRequest", TASK.spec as never, one), ...along } as never);
+      found.push({ one, verdict });
+    }
+  } finally {
+    matrix.close();
+  }
+  const lies = found.flatMap(({ one, verdict }) => (verdict.kind === "lie" ? [`${dotted(one.path)}: ${verdict.what}`] : []));
+  expect(lies).toEqual([]);
+  expect(unreached(found)).toEqual([]);
 });
 
 test.each(names)("%s: every value of every attribute, set behind Terraform's back, is shown, restored and imported", async (name) => {
-  const noun = (await loadNouns()).find((one) => one.name === name)!;
   const base = BASES[name]!;
+  const noun = (await loadNouns()).find((one) => one.name === (base.noun ?? name))!;
   const provider = createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key });
-  const matrix = await Matrix.open(service, noun, provider, schemas);
+  const matrix = await Matrix.open(service, noun, provider, schemas, base.org);
   try {
     const found = await singles(noun, base, matrix);
     const lies = found.flatMap(({ one, verdict }) =>

@@ -160,13 +160,18 @@ test("an application set is waited for, application by application, and what is 
         { name: "b", sync: "OutOfSync", health: "Progressing", message: "0 of 2 available" },
       ],
     });
-    h.config(set('timeouts = { create = "5s" }'));
+    const agent = 'resource "outpost_agent" "p" { id = "prod" }\n';
+    await h.apply(agent);
+    h.config(agent + set('timeouts = { create = "5s", update = "5s" }'));
+    const { stdout } = await h.must("apply", "-auto-approve", "-no-color");
+    expect(stdout.replace(/[│╷╵]/g, "").replace(/\s+/g, " ")).toContain("waiting for application b: 0 of 2 available");
+    // Created and not ready: the next apply waits again, and says it as an error.
     expect(await h.fails("apply", "-auto-approve")).toContain("The last reason was: waiting for application b: 0 of 2 available");
     // Without automated sync in the template nobody makes it Synced.
     const manual = '{ metadata = { name = "{{ .name }}" }, spec = { project = "default" } }';
-    await h.apply(set("", undefined, manual));
+    await h.apply(agent + set("", undefined, manual));
     service.onPut = status({ conditions: [condition("ErrorOccurred", "RenderTemplateParamsError", "no such key")] });
-    h.config(set());
+    h.config(agent + set());
     const text = await h.fails("apply", "-auto-approve");
     expect(text).toContain("RenderTemplateParamsError: no such key");
     expect(text).toMatch(/on main.tf line \d+.*: template /);

@@ -118,10 +118,17 @@ test("the whole life of an application: create, empty plan, update, drift, impor
 
 test("objects live in their scope, and a change of scope replaces them", () =>
   world(async (h, service) => {
+    const orgs = 'resource "outpost_organization" "o" {\n for_each = toset(["team", "crew"])\n id = each.key\n}\n';
     const hcl = (org: string) =>
-      `resource "outpost_project" "p" {\n id = "shop"\n org = "${org}"\n}\nresource "outpost_agent" "a" {\n id = "prod"\n org = "${org}"\n project = outpost_project.p.id\n tags = ["b", "a"]\n}\n`;
+      `${orgs}resource "outpost_project" "p" {\n id = "shop"\n org = "${org}"\n}\nresource "outpost_agent" "a" {\n id = "prod"\n org = "${org}"\n project = outpost_project.p.id\n tags = ["b", "a"]\n}\n`;
+    await h.apply(orgs);
     await h.apply(hcl("team"));
-    expect([...service.store.keys()].sort()).toEqual(["agents/team/shop/prod", "projects/team/-/shop"]);
+    expect([...service.store.keys()].sort()).toEqual([
+      "agents/team/shop/prod",
+      "organizations/-/-/crew",
+      "organizations/-/-/team",
+      "projects/team/-/shop",
+    ]);
     service.store.get("agents/team/shop/prod")!.spec.tags = ["a", "b"];
     expect(await h.plan()).toEqual([]);
     expect((await h.plan(hcl("crew"))).map((c) => c.change.actions)).toEqual([
@@ -200,8 +207,8 @@ provider "outpost" {
   }));
 
 test.each([
-  ["source", app("", 'repo_url = "ftp://x"'), "source.repo_url: The text must match", "source"],
-  ["id", app().replace('"guestbook"', '"Guestbook"'), "The text must match", "id"],
+  ["source", app("", 'repo_url = "ftp://x"'), "source.repo_url: The text must be the address of a repository", "source"],
+  ["id", app().replace('"guestbook"', '"Guestbook"'), "The text must be a name of small letters", "id"],
   [
     "both sources",
     app("sources = []").replace("sources = []", 'sources = [{ repo_url = "https://a.b/c" }]'),
@@ -223,7 +230,7 @@ test.each([
   [
     "sync option",
     app().replace("prune = true }", 'prune = true }, sync_options = ["x"]'),
-    "sync_policy.sync_options[0]: The text must match",
+    "sync_policy.sync_options[0]: The text must be an option and its value",
     "sync_policy",
   ],
 ])("a wrong %s is refused at its attribute, without the service", (_name, hcl, want, attribute) =>
@@ -269,13 +276,27 @@ test("waiting says what it waits for, fails at once on what is final, and names 
         { group: "apps", version: "v1", kind: "Deployment", name: "guestbook", health: "Progressing", message: "0 of 2 available" },
       ],
     });
-    h.config(app('timeouts = { create = "5s" }'));
-    expect(await h.fails("apply", "-auto-approve")).toContain(
-      "The last reason was: waiting for apps/Deployment guestbook: 0 of 2 available",
-    );
-    // It exists and is tainted, so the next apply makes it again.
-    expect((await h.plan(app())).map((c) => c.change.actions)).toEqual([["delete", "create"]]);
+    const short = app('timeouts = { create = "5s", update = "5s" }');
+    h.config(short);
+    const { stdout } = await h.must("apply", "-auto-approve", "-no-color");
+    const told = stdout.replace(/[│╷╵]/g, "").replace(/\s+/g, " ");
+    expect(told).toContain("Warning: Creating application guestbook: created, and not ready yet");
+    expect(told).toContain("The last reason was: waiting for apps/Deployment guestbook: 0 of 2 available.");
+    // It is no failed creation: the next apply waits again, fails when it must, and destroys nothing.
+    const uid = (await h.state("outpost_application.a"))?.uid;
+    for (let i = 0; i < 2; i++) {
+      expect((await h.plan(short)).map((c) => c.change.actions)).toEqual([["update"]]);
+      expect(await h.fails("apply", "-auto-approve")).toMatch(/out of time .*The last reason was: waiting for apps\/Deployment guestbook/);
+    }
+    const [stored] = [...service.store.values()].filter((one) => one.id === "guestbook");
+    Object.assign(stored!.status, { sync: { status: "Synced" }, health: { status: "Healthy" }, resources: [] });
+    expect(await h.plan(short)).toEqual([]);
+    expect((await h.state("outpost_application.a"))?.uid).toBe(uid);
+    await h.must("destroy", "-auto-approve");
 
+    const agent = 'resource "outpost_agent" "p" { id = "prod" }\n';
+    await h.apply(agent);
+    h.config(agent + app());
     const at = Date.now();
     service.onPut = status({
       conditions: [

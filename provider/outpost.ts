@@ -95,6 +95,7 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
   resources: {
     outpost_agent: async () => (await import("./resources/agent.ts")).agent,
     outpost_app_project: async () => (await import("./resources/app-project.ts")).appProject,
+    outpost_argo_project_mapping: async () => (await import("./resources/argo-project-mapping.ts")).argoProjectMapping,
     outpost_application: async () => (await import("./resources/application.ts")).application,
     outpost_application_set: async () => (await import("./resources/application-set.ts")).applicationSet,
     outpost_pipeline: async () => (await import("./resources/pipeline.ts")).pipeline,
@@ -112,6 +113,7 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
   dataSources: {
     outpost_agent: async () => dataSource(await import("./generated/agent.ts"), "agent"),
     outpost_app_project: async () => dataSource(await import("./generated/app-project.ts"), "appProject"),
+    outpost_argo_project_mapping: async () => dataSource(await import("./generated/argo-project-mapping.ts"), "argoProjectMapping"),
     outpost_application: async () => dataSource(await import("./generated/application.ts"), "application"),
     outpost_application_set: async () => dataSource(await import("./generated/application-set.ts"), "applicationSet"),
     outpost_pipeline: async () => dataSource(await import("./generated/pipeline.ts"), "pipeline"),

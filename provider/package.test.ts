@@ -49,7 +49,8 @@ const run = (file: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise
 const terraform = (...args: string[]) => run("terraform", [...args, "-no-color"]);
 
 test("the package is small", () => {
-  expect(bytes).toBeLessThan(400_000);
+  // 120 KB of it read YAML, which runs only where a configuration has YAML texts.
+  expect(bytes).toBeLessThan(500_000);
 });
 
 test("terraform installs it from a mirror with a lock file, applies with it, and leaves nothing behind", async () => {

@@ -1,3 +1,7 @@
+import { rmSync } from "node:fs";
+import { createServer, request as forward, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { jest } from "@jest/globals";
 import { createOutpost } from "./outpost.ts";
 import { createHarness, type Harness } from "./testing/harness.ts";
@@ -11,8 +15,33 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-async function world<T>(use: (h: Harness) => Promise<T>): Promise<T> {
-  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
+/** Passes everything on to the service, but for the requests that it is told to hold for ever. */
+interface Gate {
+  stopAt: ((request: IncomingMessage) => boolean) | undefined;
+}
+
+async function through<T>(use: (h: Harness, gate: Gate) => Promise<T>): Promise<T> {
+  const gate: Gate = { stopAt: undefined };
+  const server = createServer((request, response) => {
+    if (gate.stopAt?.(request)) return;
+    const to = forward(new URL(request.url ?? "/", service.endpoint), { method: request.method, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    to.on("error", () => response.destroy());
+    request.pipe(to);
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  try {
+    return await world((h) => use(h, gate), `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+async function world<T>(use: (h: Harness) => Promise<T>, endpoint = service.endpoint): Promise<T> {
+  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: endpoint, OUTPOST_API_KEY: service.key }), {}, "outpost");
   try {
     return await use(h);
   } finally {
@@ -65,6 +94,23 @@ test("a cluster's address changes in place, and the application on it is not tou
     await h.must("destroy", "-auto-approve");
   }));
 
+test("the plan of a cluster that moves alone names the applications that stay behind, and the application says it too", () =>
+  world(async (h) => {
+    await h.apply(hcl("al"));
+    const next = hcl("al").replace(/(id +=.*"al-c"\n +agent +=) .*/, "$1 outpost_agent.b.id");
+    h.config(next);
+    const { stdout } = await h.must("plan", "-no-color");
+    expect(stdout.replace(/[│╷╵]/g, "").replace(/\s+/g, " ")).toMatch(
+      /`al-x` use this cluster with agent `al-a`. Unless this plan changes their `agent`/,
+    );
+    // The application itself cannot be changed while the two differ, and says why.
+    await h.apply(next);
+    const { status } = (await service.ask("GET", "/v1/applications/al-x")).body as { status: { conditions: { type: string }[] } };
+    expect(status.conditions.map(({ type }) => type)).toEqual(["ReferenceMovedWarning"]);
+    await h.apply(hcl("al"));
+    await h.must("destroy", "-auto-approve");
+  }));
+
 test("everything moves to another agent in one apply, without a delete in the plan", () =>
   world(async (h) => {
     await h.apply(hcl("mv"));
@@ -79,16 +125,23 @@ test("everything moves to another agent in one apply, without a delete in the pl
     await h.must("destroy", "-auto-approve");
   }));
 
-test("a misspelt agent destroys nothing", () =>
+test.each([
+  ["agent", "application.x", /(id +=.*"no-x"\n +agent +=) .*/, "no-aa", "agent", "no-a"],
+  ["app project", "application.x", /(app_project +=) .*/, "no-pp", "app project", "no-p"],
+  ["cluster", "application.x", /(cluster = )outpost_cluster.c.id/, "no-cc", "cluster", "no-c"],
+])("a misspelt %s of %s is refused by the plan, with the one that was meant", (_, _of, where, typo, word, meant) =>
   world(async (h) => {
     await h.apply(hcl("no"));
     const before = await get("applications/no-x");
-    h.config(hcl("no").replace(/(id +=.*"no-x"\n +agent +=) .*/, '$1 "quickstar"'));
-    expect(await h.fails("apply", "-auto-approve")).toMatch(/There is no agent `quickstar`/);
+    h.config(hcl("no").replace(where, `$1 "${typo}"`));
+    expect(await h.fails("plan")).toContain(
+      `There is no ${word} \`${typo}\`, and this plan does not create it before. Did you mean \`${meant}\`?`,
+    );
     expect(await get("applications/no-x")).toEqual(before);
     await h.apply(hcl("no"));
     await h.must("destroy", "-auto-approve");
-  }));
+  }),
+);
 
 test.each([
   ["-replace", (h: Harness, address: string) => h.must("apply", "-auto-approve", `-replace=${address}`)],
@@ -163,15 +216,78 @@ test("create_before_destroy with the same id: refused before anything is deleted
     expect((await service.ask("GET", "/v1/clusters/cb-c")).status).toBe(404);
   }));
 
-test("another id deletes and creates, and a plan warns when the scope for it is not there", () =>
+test("a new scope that is not there is refused by the plan, and one that the same plan creates is not", () =>
   world(async (h) => {
     const at = (scope: string) => `resource "outpost_agent" "a" {\n  id = "sc-a"\n  ${scope}\n}\n`;
     await h.apply(at(""));
     h.config(at('org = "nowhere"'));
-    const { stdout } = await h.must("plan", "-no-color");
-    expect(stdout.replace(/[│╷╵]/g, "").replace(/\s+/g, " ")).toMatch(
-      /There is no organization `nowhere` yet. Unless this plan creates it/,
-    );
-    await h.apply(at(""));
+    expect(await h.fails("plan")).toMatch(/There is no organization `nowhere`, and this plan does not create it/);
+    const made = `resource "outpost_organization" "o" { id = "somewhere" }\n${at("org = outpost_organization.o.id")}`;
+    expect(actions(await h.plan(made)).sort()).toEqual(["agent.a delete,create", "organization.o create"]);
+    await h.apply();
     await h.must("destroy", "-auto-approve");
+  }));
+
+test("other ids for an agent, a cluster and a project that an application uses: one apply, and nothing of the old ones is left", () =>
+  world(async (h) => {
+    await h.apply(hcl("rn"));
+    const before = await get("applications/rn-x");
+    const next = hcl("rn").replace('id = "rn-a"', 'id = "rn-new-a"').replace('"rn-c"', '"rn-new-c"').replace('"rn-p"', '"rn-new-p"');
+    expect(actions(await h.plan(next)).sort()).toEqual([
+      "agent.a delete,create",
+      "app_project.p delete,create",
+      "application.x update",
+      "cluster.c delete,create",
+    ]);
+    await h.apply(next);
+    expect(await h.plan()).toEqual([]);
+    for (const path of ["agents/rn-a", "clusters/rn-c", "appprojects/rn-p"])
+      expect((await service.ask("GET", `/v1/${path}`)).status).toBe(404);
+    expect((await get("applications/rn-x")).spec).toMatchObject({
+      ...before.spec,
+      agent: "rn-new-a",
+      appProject: "rn-new-p",
+      destination: { cluster: "rn-new-c" },
+    });
+    await h.must("destroy", "-auto-approve");
+  }));
+
+/** Interrupts a replacement of the cluster after the old one was deleted and before the service hears of the new one. */
+async function interrupted(h: Harness, gate: Gate, signal: NodeJS.Signals): Promise<void> {
+  const run = h.start("apply", "-auto-approve", "-no-color", "-replace=outpost_cluster.c");
+  gate.stopAt = (request) => {
+    if (request.method !== "PUT" || !request.url?.includes("/clusters/")) return false;
+    run.interrupt(signal);
+    return true;
+  };
+  expect((await run.result).code).not.toBe(0);
+  gate.stopAt = undefined;
+  rmSync(join(h.folder, ".terraform.tfstate.lock.info"), { force: true });
+}
+
+test.each(["SIGINT", "SIGKILL"] as const)(
+  "%s between the delete and the create of a replacement: the next apply ends it, and the application stays",
+  (signal) =>
+    through(async (h, gate) => {
+      const p = signal.toLowerCase();
+      await h.apply(hcl(p));
+      const application = await get(`applications/${p}-x`);
+      await interrupted(h, gate, signal);
+      await h.apply(hcl(p));
+      expect(await h.plan()).toEqual([]);
+      expect(await h.state("outpost_cluster.c")).toMatchObject({ uid: (await get(`clusters/${p}-c`)).uid });
+      expect(await get(`applications/${p}-x`)).toMatchObject({ uid: application.uid });
+      await h.must("destroy", "-auto-approve");
+      for (const path of [`clusters/${p}-c`, `agents/${p}-a`]) expect((await service.ask("GET", `/v1/${path}`)).status).toBe(404);
+    }),
+);
+
+test("a destroy after an interrupted replacement leaves nothing at the service", () =>
+  through(async (h, gate) => {
+    await h.apply(hcl("id"));
+    await interrupted(h, gate, "SIGINT");
+    h.config(hcl("id"));
+    await h.must("destroy", "-auto-approve");
+    for (const path of ["clusters/id-c", "agents/id-a", "applications/id-x"])
+      expect((await service.ask("GET", `/v1/${path}`)).status).toBe(404);
   }));

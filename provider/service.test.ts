@@ -270,9 +270,15 @@ resource "outpost_task" "t" {
     };
     expect([await state(first.id), await state(second.id)]).toEqual(["Cancelled", "Queued"]);
     await h.plan(hcl("3", 'timeouts = { create = "8s" }'));
-    const late = await h.fails("apply", "-auto-approve", "-no-color");
-    expect(late).toMatch(/out of time[\s\S]*queued: /);
+    const { stdout } = await h.must("apply", "-auto-approve", "-no-color");
+    expect(stdout).toMatch(/not ended yet[\s\S]*queued: /);
     expect(await state(second.id)).toBe("Cancelled");
+    // It goes on, and the next apply waits for the same task, as an update whose failure cancels nothing.
+    const third = (await h.state(at))!;
+    expect((await h.plan()).map((c) => c.change.actions)).toEqual([["update"]]);
+    expect(await h.fails("apply", "-auto-approve", "-no-color")).toMatch(/out of time[\s\S]*queued: /);
+    expect((await h.state(at))!.id).toBe(third.id);
+    expect(await state(third.id)).toBe("Queued");
   }));
 
 test("a pipeline is what its configuration says: empty plan after apply and after a run, drift shown, faults told", () =>
@@ -308,8 +314,8 @@ output "seen" { value = data.outpost_pipeline.p.steps[2].condition }
     expect((await h.plan()).map((c) => c.change.actions)).toEqual([["update"]]);
     await h.apply();
     const bad = `{ id = "late", task = { kind = "shell.run", params = jsonencode({ script = "true", env = { X = "$\${steps.nothing.state}" } }) } }`;
-    await h.plan(hcl("make all", bad));
-    expect(await h.fails("apply", "-auto-approve", "-no-color")).toMatch(/there is no step `nothing`/);
+    h.config(hcl("make all", bad));
+    expect(await h.fails("validate")).toMatch(/there is no step `nothing`/);
     await h.plan(hcl("make all"));
     await h.apply();
   }));

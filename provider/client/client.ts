@@ -1,4 +1,5 @@
 import type { components } from "../../openapi/contract/types.ts";
+import { accountOfKey } from "../../openapi/known-agents.ts";
 import type { Log } from "../protocol/log.ts";
 import { exchange, type HttpAnswer } from "./http.ts";
 import { pause } from "./pause.ts";
@@ -67,6 +68,13 @@ export class Client {
   constructor(options: ClientOptions) {
     this.#options = options;
   }
+  get endpoint(): string {
+    return this.#options.endpoint;
+  }
+  /** The account that the key is for, as the key itself says. */
+  get keyAccount(): string {
+    return accountOfKey(this.#options.apiKey);
+  }
   get(place: Place, limit: Limit): Promise<Reply<Stored>> {
     return this.call<Stored>("GET", path(place), limit);
   }
@@ -78,15 +86,16 @@ export class Client {
   put(
     place: Place,
     spec: object,
-    condition: { ifMatch?: string; ifNoneMatch?: "*"; move?: boolean },
+    condition: { ifMatch?: string; ifNoneMatch?: "*"; move?: boolean; adopt?: boolean },
     limit: Limit,
   ): Promise<Reply<Stored>> {
-    const { ifMatch, ifNoneMatch, move } = condition;
+    const { ifMatch, ifNoneMatch, move, adopt } = condition;
+    const query = { ...(move ? { move: "true" } : {}), ...(adopt ? { adopt: "true" } : {}) };
     const headers = {
       ...(ifMatch === undefined ? {} : { "if-match": JSON.stringify(ifMatch) }),
       ...(ifNoneMatch ? { "if-none-match": ifNoneMatch } : {}),
     };
-    return this.call<Stored>("PUT", path(place, "", move ? { move: "true" } : {}), limit, { spec }, headers);
+    return this.call<Stored>("PUT", path(place, "", query), limit, { spec }, headers);
   }
   delete(place: Place, query: Record<string, string>, limit: Limit): Promise<Reply<Stored | undefined>> {
     return this.call<Stored | undefined>("DELETE", path(place, "", query), limit);

@@ -1,3 +1,12 @@
+/** A signal that comes some time after another one: what has been sent may still end by itself. */
+export function later(signal: AbortSignal, milliseconds: number): AbortSignal {
+  const own = new AbortController();
+  const start = () => void setTimeout(() => own.abort(signal.reason), milliseconds).unref();
+  if (signal.aborted) start();
+  else signal.addEventListener("abort", start, { once: true });
+  return own.signal;
+}
+
 /** Waits; an abort ends it at once with the signal's reason. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

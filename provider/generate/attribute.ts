@@ -85,6 +85,7 @@ function attributeOf(schemas: Schemas, schema: JsonSchema, place: Place): Attrib
     sensitive: mark(schema["x-sensitive"] === true),
     writeOnly: mark(writeOnly),
     moves: mark(!place.computed && schema["x-moves"] === true),
+    refers: place.computed ? undefined : schema["x-reference"],
     deprecated: mark(schema.deprecated === true),
     rules: place.computed ? undefined : rulesOf(schemas, schema),
   });

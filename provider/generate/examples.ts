@@ -40,6 +40,12 @@ resource "outpost_application" "web" {
   source      = { repo_url = "https://git.example.com/shop/web.git", path = "deploy" }
   destination = { namespace = "shop-web" }
 }`,
+  outpost_argo_project_mapping: `resource "outpost_argo_project_mapping" "shop" {
+  id           = "shop"
+  agent        = "production"
+  argo_project = "shop-*"
+  target_org   = "shop"
+}`,
   outpost_application: `resource "outpost_application" "example" {
   id    = "guestbook"
   agent = "production"

@@ -13,7 +13,7 @@ interface Operation {
   readonly operationId: string;
   readonly "x-collection"?: string;
   readonly "x-scopes"?: readonly string[];
-  readonly parameters?: readonly { name?: string }[];
+  readonly parameters?: readonly { name?: string; $ref?: string }[];
 }
 
 /** Names that Terraform keeps for itself at the top of a resource. */
@@ -26,6 +26,8 @@ const about: Record<string, string> = {
   Application: "An application: manifests in Git that an agent keeps live in a cluster. Waits until it is Synced and Healthy.",
   ApplicationSet:
     "An application set: generators give parameters, and each set of them makes one application from the template. Waits until its applications are made, Synced and Healthy.",
+  ArgoProjectMapping:
+    "Shows the discovered objects of an Argo CD project in an organisation or a project. Discovered objects are those that an agent found in its namespaces.",
   Cluster: "A cluster that an agent manages.",
   Delegate: "A delegate, which runs tasks on the user's own infrastructure.",
   GnupgKey: "A public GnuPG key by which an agent verifies the signatures of commits.",
@@ -63,14 +65,15 @@ function nounOf(contract: Contract, name: string): Noun {
   const status = resolve(schemas, schemas[`${name}Status`] ?? {});
   const delivered = status.properties?.delivery !== undefined;
   const cascade = remove.parameters?.some((p) => p.name === "cascade") === true;
+  const discovered = put.parameters?.some((p) => p.$ref === "#/components/parameters/adopt") === true;
   const scopes = put["x-scopes"] ?? ["account", "org", "project"];
   const attributes: Attributes = {
     ...scopeAttributes(scopes),
     ...spec,
-    ...ownAttributes({ name, delivered, cascade }),
+    ...ownAttributes({ name, delivered, cascade, discovered }),
     ...lastingStatus(schemas, status),
   };
-  const clash = Object.keys(spec).find((n) => attributes[n] !== spec[n]);
+  const clash = Object.keys(spec).find((n) => attributes[n] !== spec[n] || n in scopeAttributes(scopes));
   if (clash) throw new Error(`${name}.spec has a name that the provider uses itself: ${clash}`);
   const more = Object.keys(status.properties ?? {}).length > 0 ? ` What it is doing now is in the data source \`${typeOf(name)}\`.` : "";
   const schema: Schema = { version: 0, description: `${about[name] ?? `A ${name.toLowerCase()}.`}${more}`, attributes };
@@ -81,6 +84,7 @@ function nounOf(contract: Contract, name: string): Noun {
     scopes,
     delivered: delivered || undefined,
     cascade: cascade || undefined,
+    discovered: discovered || undefined,
     spec: Object.keys(spec),
     schema,
   });
@@ -115,7 +119,14 @@ const duration = (description: string): Attribute => ({
   rules: { duration: true },
 });
 
-function ownAttributes({ name, delivered, cascade }: { name: string; delivered: boolean; cascade: boolean }): Attributes {
+interface Own {
+  name: string;
+  delivered: boolean;
+  cascade: boolean;
+  discovered: boolean;
+}
+
+function ownAttributes({ name, delivered, cascade, discovered }: Own): Attributes {
   const flag = (description: string, preset: boolean): Attribute => ({
     type: "bool",
     presence: "either",
@@ -137,7 +148,10 @@ function ownAttributes({ name, delivered, cascade }: { name: string; delivered: 
       description: "A unique id that the service gives; another object with the same `id` has another one.",
     },
     generation: { type: "number", presence: "computed", description: "Grows with every change of the configuration." },
-    adopt: flag("Take over an object that exists already, instead of refusing to create it. Default: `false`.", false),
+    adopt: flag(
+      `Take over an object that exists already, instead of refusing to create it.${discovered ? " Also take over a discovered object, one that the service found in the agent's cluster and did not make: when it is created here, or after an import." : ""} Default: \`false\`.`,
+      false,
+    ),
     ...(delivered ? { wait: flag(`Wait until ${until}. Default: \`true\`.`, true) } : {}),
     ...(cascade
       ? {

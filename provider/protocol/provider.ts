@@ -48,7 +48,7 @@ export interface Change {
 export interface Resource<Client = unknown> {
   readonly schema: Schema;
   /** Checks that need more than the rules of single attributes; parts may be unknown. No network. */
-  validate?(config: ValueMap, diagnostics: Diagnostics): void;
+  validate?(config: ValueMap, diagnostics: Diagnostics): void | Promise<void>;
   /** Changes the plan that follows from the schema. */
   plan?(change: Change, context: ResourceContext<Client>): ValueMap | Promise<ValueMap>;
   create(change: Change, context: ApplyContext<Client>): Promise<Value>;

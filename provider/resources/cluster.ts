@@ -1,7 +1,9 @@
+import { AT_HOME, clusterIdFault } from "../../openapi/rules/cluster.ts";
+import { isHomeAddress } from "../../openapi/rules/home-cluster.ts";
 import { cluster as noun } from "../generated/cluster.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { attr, root } from "../value/path.ts";
-import { field, stringField, type ValueMap } from "../value/value.ts";
+import { field, isMap, stringField, type ValueMap } from "../value/value.ts";
 import { judgeDelivered } from "../wait/delivered.ts";
 import { checkPem, known, PEM } from "./checks.ts";
 import { createResource } from "./crud.ts";
@@ -10,6 +12,10 @@ export const cluster = createResource(noun, { validate, judge: judgeDelivered("s
 
 function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const given = config.get("credentials") ?? null;
+  const fault = clusterIdFault(stringField(config, "id") ?? "");
+  if (fault) diagnostics.error("Invalid value", fault, attr(root, "id"));
+  if (isMap(given) && isHomeAddress(stringField(config, "server") ?? ""))
+    diagnostics.error("Invalid value", AT_HOME, attr(root, "credentials"));
   const has = (name: string) => field(given, name) !== null;
   const at = attr(root, "credentials");
   if (has("client_cert_data") !== has("client_key_data"))

@@ -1,4 +1,5 @@
 import type { SealedCollection } from "../../openapi/audience.ts";
+import { refusedKey } from "../../openapi/known-agents.ts";
 import type { Client, Limit, Place, Stored } from "../client/client.ts";
 import { report } from "../client/problem.ts";
 import type { Log } from "../protocol/log.ts";
@@ -47,6 +48,13 @@ export async function sealCredentials(need: Need): Promise<Record<string, unknow
     return null;
   }
   const { sealKey } = (agent.stored as Stored).status as { sealKey: { id: string; publicKey: string } };
+  const where = resolveReference("agents", name, place);
+  const offered = { endpoint: client.endpoint, account: client.keyAccount, org: where.org, project: where.project, agent: where.id };
+  const refused = refusedKey(process.env, { ...offered, publicKey: sealKey.publicKey });
+  if (refused) {
+    diagnostics.error(action, `The credentials are not sealed: ${refused}.`, attr(root, "agent"));
+    return null;
+  }
   // Loaded only where credentials are sent.
   const { seal } = await import("../client/seal.ts");
   const collection = place.collection as SealedCollection;

@@ -1,4 +1,5 @@
 import type { Client, Limit, Place, Reply, Stored } from "../client/client.ts";
+import { later } from "../client/pause.ts";
 import { report } from "../client/problem.ts";
 import { type ApplyContext, type Change, NotKnownYet, type Resource, type ResourceContext } from "../protocol/provider.ts";
 import type { Attributes } from "../schema/attribute.ts";
@@ -17,21 +18,28 @@ import { type Judge, type Verdict, waitFor } from "../wait/wait.ts";
 import { sealCredentials } from "./credentials.ts";
 import { checkKeptCredentials } from "./credentials-kept.ts";
 import { checkForms } from "./forms.ts";
+import { warnOfLeftBehind } from "./left-behind.ts";
 import type { Noun } from "./noun.ts";
+import { checkReferences } from "./references.ts";
 import { isReplaced, leftBehind, noteAdopted, noteReleased, planIdentity, wasAdopted } from "./replace.ts";
 import { reportWait } from "./report.ts";
 import { importForm, parseImportId, placeOf, printNoun, printPlace, printStored, resolveReference } from "./scope.ts";
 import { fromSpec, toSpec } from "./spec.ts";
+import { forgetUnready, noteReady, noteUnready, planWait, waitForCreated } from "./unready.ts";
 
 /** What a noun does beyond the common way. */
 export interface Ways {
   validate?(config: ValueMap, diagnostics: Diagnostics): void;
   /** What a create or update waits for. */
   readonly judge?: Judge;
+  /** After the object was created or deleted. */
+  replaced?(client: Client, place: Place): void;
 }
 
 /** What a wait may take when the configuration says nothing. */
 const patience = 600_000;
+/** How long an interrupted creation waits for the answer to what it has sent. */
+const GRACE_MS = 10_000;
 /** How often a write is made again because something changed between reading and writing. */
 const attempts = 10;
 /** How long a plan waits for the service when it only wants to know whether the key is good. */
@@ -65,16 +73,23 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     planned: ValueMap,
     limit: Limit,
     context: ApplyContext<Client>,
-    action: string,
+    { action, created }: { action: string; created: boolean },
   ): Promise<Value> {
     const after = (found: Stored) => kept(stateOf(found, planned), planned);
     context.checkpoint(after(stored));
     if (!ways.judge || planned.get("wait") !== true) return after(stored);
     const place = placeOf(noun, planned);
-    const waited = await waitFor(client, place, withAgent(client, place, limit, ways.judge), limit, context.log, stored);
-    if (waited.kind !== "done") reportWait(context.diagnostics, action, waited, attributes);
+    const judge = withAgent(client, place, limit, ways.judge);
+    const waited = created
+      ? await waitForCreated(client, place, judge, limit, context, stored)
+      : await waitFor(client, place, judge, limit, context.log, stored);
+    if (waited.kind === "done") forgetUnready(context.private);
+    else if (!created || !noteUnready(context, action, waited)) reportWait(context.diagnostics, action, waited, attributes);
     return after(waited.stored ?? stored);
   }
+
+  /** Only what agents find in their clusters can be taken over from there. */
+  const taking = (planned: ValueMap): { adopt?: boolean } => (noun.discovered && planned.get("adopt") === true ? { adopt: true } : {});
 
   const limitOf = (value: ValueMap, verb: "create" | "update" | "delete", signal: AbortSignal): Limit => {
     const text = stringField(field(value, "timeouts"), verb);
@@ -101,7 +116,16 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         : undefined;
       if (sealed === null) return null;
       body = { ...plain, ...sealed };
-      reply = await client.put(place, body, adopt ? { move: movable } : { ifNoneMatch: "*" }, limit);
+      const condition = adopt ? { move: movable, ...taking(planned) } : ({ ifNoneMatch: "*" } as const);
+      try {
+        limit.signal.throwIfAborted();
+        // An interrupt must not cut off the answer, or the object would be in no state.
+        reply = await client.put(place, body, condition, { ...limit, signal: later(limit.signal, GRACE_MS) });
+      } catch (error) {
+        if (!context.signal.aborted) throw error;
+        diagnostics.error(`${action}: interrupted`, "The run was interrupted before the service had answered. Apply again.");
+        return leftBehind(client, noun, planned);
+      }
     } while (!reply.ok && reply.problem.code === "credentials_key_mismatch" && ++attempt < attempts);
     // An answer that got lost on the way may have created it: then it is exactly what was sent.
     if (!reply.ok && reply.repeated && reply.problem.code === "already_exists") reply = await ours(client, place, body, limit, reply);
@@ -113,15 +137,17 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
           [{ attr: "id" }],
         );
       else report(diagnostics, action, reply.problem, attributes);
-      return leftBehind(client, noun, planned, context.signal);
+      return leftBehind(client, noun, planned);
     }
     if (adopt && reply.status === 200) noteAdopted(client, reply.body.uid);
-    return settle(client, reply.body, planned, limit, context, action);
+    else ways.replaced?.(client, place);
+    return settle(client, reply.body, planned, limit, context, { action, created: true });
   }
 
   async function update({ config, prior, planned }: Change & { prior: ValueMap }, context: ApplyContext<Client>): Promise<Value> {
     // Only what steers the provider differs: there is nothing to send, and the plan knows everything.
-    if (!changed(schema, planned, prior)) return planned;
+    const takesOver = taking(planned).adopt === true && prior.get("adopt") !== true;
+    if (!changed(schema, planned, prior) && !takesOver) return planned;
     const action = `Updating ${printStored(noun, placeOf(noun, planned))}`;
     const client = await context.client();
     const [place, limit, { diagnostics, log }] = [placeOf(noun, planned), limitOf(planned, "update", context.signal), context];
@@ -144,8 +170,8 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
         ? await sealCredentials({ client, attributes, config, spec: plain, place, limit, log, diagnostics, action })
         : undefined;
       if (sealed === null) return prior;
-      const reply = await client.put(place, { ...plain, ...sealed }, { ifMatch: current.body.version, move }, limit);
-      if (reply.ok) return settle(client, reply.body, planned, limit, context, action);
+      const reply = await client.put(place, { ...plain, ...sealed }, { ifMatch: current.body.version, move, ...taking(planned) }, limit);
+      if (reply.ok) return settle(client, reply.body, planned, limit, context, { action, created: false });
       // The version grows with every report of the agent too; only the generation says that a person changed it.
       const again = reply.status === 412 || reply.problem.code === "credentials_key_mismatch";
       if (again && attempt < attempts) continue;
@@ -164,7 +190,7 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     const query = {
       ...(uid ? { uid } : {}),
       ...(noun.cascade ? { cascade: stringField(state, "cascade") ?? "foreground" } : {}),
-      ...(isReplaced(noun, state, context.private) ? { replace: "true" } : {}),
+      ...(isReplaced(context.private) ? { replace: "true" } : {}),
     };
     const reply = await client.delete(place, query, limit);
     if (!reply.ok && reply.status === 404) return;
@@ -181,17 +207,20 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
 
   return {
     schema,
-    validate: (config, diagnostics) => {
+    validate: async (config, diagnostics) => {
       // An unknown organisation is checked by the service, a project of none at all can be refused now.
       if (attributes.project && field(config, "project") !== null && field(config, "org") === null)
         diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
       ways.validate?.(config, diagnostics);
-      checkForms(noun.collection, spec, config, diagnostics);
+      await checkForms(noun.collection, spec, config, diagnostics);
     },
     plan: async (change, context) => {
       // A create asks the service nothing else, and a wrong key would be noticed only after other objects were made.
       if (change.prior === null) await checkKey(context);
-      const planned = hasCredentials ? planWithCredentials(change, context) : change.planned;
+      const checked = hasCredentials ? planWithCredentials(change, context) : change.planned;
+      const planned = change.prior ? planWait(checked, change.prior, context) : checked;
+      await checkReferences(noun, { prior: change.prior, planned }, context);
+      if (change.prior && isMove(attributes, planned, change.prior)) await warnOfLeftBehind(noun, change.prior, context);
       return planIdentity(noun, { prior: change.prior, planned }, context);
     },
     create,
@@ -201,7 +230,10 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
       const client = await context.client();
       const limit = limitOf(state, "update", context.signal);
       const reply = await client.get(placeOf(noun, state), { ...limit, deadline: Math.min(limit.deadline, Date.now() + 60_000) });
-      if (reply.ok) return stateOf(reply.body, state);
+      if (reply.ok) {
+        await noteReady(context.private, reply.body, ways.judge);
+        return stateOf(reply.body, state);
+      }
       if (reply.status === 404 && reply.problem.code === "not_found") return null;
       report(context.diagnostics, `Reading ${printStored(noun, placeOf(noun, state))}`, reply.problem, attributes);
       return state;

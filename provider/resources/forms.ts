@@ -1,17 +1,31 @@
-import { formFaults } from "../../openapi/rules/forms.ts";
+import { type Fault, formFaults } from "../../openapi/rules/forms.ts";
 import { pathOf } from "../client/problem.ts";
 import type { Attribute, Attributes } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { jsonTextFaults } from "../schema/json-text.ts";
+import { whollyKnown } from "../value/equal.ts";
 import { parseJson } from "../value/json.ts";
 import { asDouble } from "../value/number.ts";
 import { Decimal, isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
 import { toSpec } from "./spec.ts";
 
 /** Checks the texts of a configuration by the rules that the service has too. What is not known yet is left to the service. */
-export function checkForms(collection: string, attributes: Attributes, config: ValueMap, diagnostics: Diagnostics): void {
+export async function checkForms(collection: string, attributes: Attributes, config: ValueMap, diagnostics: Diagnostics): Promise<void> {
+  // Steps and inputs name each other, so that one that is not known yet may be any of them.
+  if (collection === "pipelines" && !["steps", "inputs"].every((name) => whollyKnown(config.get(name) ?? null))) return;
   const spec = toSpec(attributes, known(attributes, config));
-  for (const { pointer, detail } of formFaults(collection, spec)) {
+  report(formFaults(collection, spec), attributes, diagnostics);
+  // Most configurations have no YAML, and its parser is as large as the half of the provider.
+  if (hasYaml(spec)) report((await import("../../openapi/rules/yaml-texts.ts")).yamlFaults(collection, spec), attributes, diagnostics);
+}
+
+/** Reports faults of texts, each at its attribute. */
+export { report as reportFaults };
+
+const hasYaml = (spec: object): boolean => /"(values|patch|templatePatch|elementsYaml)":"/.test(JSON.stringify(spec));
+
+function report(faults: readonly Fault[], attributes: Attributes, diagnostics: Diagnostics): void {
+  for (const { pointer, detail } of faults) {
     const path = pathOf(attributes, pointer);
     const within = pointer.split("/").slice(1 + (path?.length ?? 0));
     // JSON text and elements of a set have no paths inside.

@@ -12,6 +12,8 @@ export interface Noun {
   readonly delivered?: boolean;
   /** A delete says what becomes of the objects in the cluster. */
   readonly cascade?: boolean;
+  /** Agents report such objects that the service did not make; `adopt` takes one over. */
+  readonly discovered?: boolean;
   /** The attributes that make up the spec. */
   readonly spec: readonly string[];
   readonly schema: Schema;

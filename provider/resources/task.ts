@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { components } from "../../openapi/contract/types.ts";
+import { paramFaults } from "../../openapi/rules/params.ts";
 import type { Client, Limit, Reply } from "../client/client.ts";
 import { pause } from "../client/pause.ts";
 import { report } from "../client/problem.ts";
@@ -8,13 +9,16 @@ import type { ApplyContext, Resource } from "../protocol/provider.ts";
 import type { Attribute, Attributes } from "../schema/attribute.ts";
 import { parseDuration, printDuration } from "../schema/duration.ts";
 import { defaultOf } from "../schema/type.ts";
-import { field, stringField, text, Unknown, type Value, type ValueMap } from "../value/value.ts";
+import { field, stringField, text, Unknown, unknown, type Value, type ValueMap } from "../value/value.ts";
+import { reportFaults } from "./forms.ts";
 import { fromSpec, toSpec } from "./spec.ts";
 
 type Task = components["schemas"]["Task"];
 
 const ENDED = new Set<Task["state"]>(["Succeeded", "Failed", "Cancelled", "Unknown", "TimedOut"]);
 const POLL_MS = { first: 250, most: 2_000 };
+/** In the private data of a task that had not ended when its creation stopped waiting. */
+const UNENDED = "unended";
 /** How much of a failed task's log stands in the diagnostic. */
 const LOG_LINES = 20;
 /** Added to the task's own bounds: the service ends it by itself, and that end is the better answer. */
@@ -83,6 +87,10 @@ export const task: Resource<Client> = {
   validate: (config, diagnostics) => {
     if (field(config, "project") !== null && field(config, "org") === null)
       diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
+    const [kind, params] = [stringField(config, "kind"), jsonField(config, "params")];
+    if (kind === undefined || params === undefined) return;
+    const faults = paramFaults(kind, params).map(({ pointer, detail }) => ({ pointer: `/params${pointer}`, detail }));
+    reportFaults(faults, attributes, diagnostics);
   },
   create: async ({ planned }, context) => {
     const client = await context.client();
@@ -97,31 +105,37 @@ export const task: Resource<Client> = {
     }
     context.checkpoint(stateOf(made.body, planned));
     if (planned.get("wait") !== true) return stateOf(made.body, planned);
-    const ended = await waitForEnd(client, made.body, planned, limit, context);
-    if (!ended.ok) report(context.diagnostics, action, ended.problem, attributes);
-    else if (!ENDED.has(ended.body.state))
-      context.diagnostics.error(
-        `${action}: out of time`,
-        `Task ${ended.body.id} is ${waitsFor(ended.body)}. It goes on; give it longer with \`timeouts\`.`,
-      );
-    else if (ended.body.state !== "Succeeded") {
-      const lines = await lastLines(client, ended.body, planned, limit);
-      context.diagnostics.error(
-        `${action}: task ${ended.body.id} ended as ${ended.body.state}`,
-        [ended.body.message ?? ended.body.reason ?? "It gave no reason.", ...(lines ? ["", "The end of its log:", lines] : [])].join("\n"),
-      );
+    return settle(client, made.body, planned, limit, context, { action, created: true });
+  },
+  plan: ({ prior, planned }, { private: kept }) => {
+    if (!prior || !kept.has(UNENDED)) return planned;
+    if (planned.get("wait") !== true) {
+      kept.delete(UNENDED);
+      return planned;
     }
-    return stateOf(ended.ok ? ended.body : made.body, planned);
+    return new Map([...planned, ["state", unknown], ["reason", unknown], ["outputs", unknown]]);
   },
   read: async (state, context) => {
     const client = await context.client();
     const found = await client.call<Task>("GET", pathOf(state), { deadline: Date.now() + 60_000, signal: context.signal });
-    if (found.ok) return stateOf(found.body, state);
+    if (found.ok) {
+      if (found.body.state === "Succeeded") context.private.delete(UNENDED);
+      return stateOf(found.body, state);
+    }
     if (found.status !== 404) report(context.diagnostics, `Reading task ${stringField(state, "id")}`, found.problem, attributes);
     return state;
   },
-  // Everything that is not replaced steers the provider only.
-  update: async ({ planned }) => planned,
+  // Everything that is not replaced steers the provider only; but a task that was not waited for long enough is waited for again.
+  update: async ({ prior, planned }, context) => {
+    if (!context.private.has(UNENDED)) return planned;
+    const client = await context.client();
+    const action = `Waiting for task ${stringField(prior, "id")}`;
+    const limit: Limit = { deadline: Date.now() + patience(planned), signal: context.signal };
+    const found = await client.call<Task>("GET", pathOf(prior), limit);
+    if (found.ok) return settle(client, found.body, planned, limit, context, { action, created: false });
+    report(context.diagnostics, action, found.problem, attributes);
+    return prior;
+  },
   delete: async (state, context) => {
     if (state.get("cancel_on_destroy") !== true || ENDED.has(stringField(state, "state") as Task["state"])) return;
     const client = await context.client();
@@ -130,6 +144,56 @@ export const task: Resource<Client> = {
       report(context.diagnostics, `Cancelling task ${stringField(state, "id")}`, reply.problem, attributes);
   },
 };
+
+/** A JSON text that is known and can be read; the schema refuses the others. */
+function jsonField(config: ValueMap, name: string): unknown {
+  try {
+    return JSON.parse(stringField(config, name) ?? "");
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Waits until a task has ended. A creation that only takes longer succeeds with a warning: Terraform would cancel the task and run another one
+ * if it failed. The next apply waits again.
+ */
+async function settle(
+  client: Client,
+  made: Task,
+  planned: ValueMap,
+  limit: Limit,
+  context: ApplyContext<Client>,
+  { action, created }: { action: string; created: boolean },
+): Promise<Value> {
+  const { diagnostics, private: kept } = context;
+  const ended = await waitForEnd(client, made, planned, limit, context).catch((error: unknown): Reply<Task> => {
+    if (!created || !context.signal.aborted) throw error;
+    return { ok: true, status: 200, body: made, repeated: false };
+  });
+  const { state } = ended.ok ? ended.body : made;
+  if (!ENDED.has(state) && created) {
+    kept.set(UNENDED, true);
+    diagnostics.warning(
+      `${action}: not ended yet`,
+      `Task ${made.id} is ${waitsFor(ended.ok ? ended.body : made)}. It goes on, and the next apply waits for it again. Give it longer with \`timeouts\`.`,
+    );
+  } else if (!ended.ok) report(diagnostics, action, ended.problem, attributes);
+  else if (!ENDED.has(state))
+    diagnostics.error(
+      `${action}: out of time`,
+      `Task ${made.id} is ${waitsFor(ended.body)}. It goes on; give it longer with \`timeouts\`.`,
+    );
+  else if (state === "Succeeded") kept.delete(UNENDED);
+  else {
+    const lines = await lastLines(client, ended.body, planned, limit);
+    diagnostics.error(
+      `${action}: task ${made.id} ended as ${state}`,
+      [ended.body.message ?? ended.body.reason ?? "It gave no reason.", ...(lines ? ["", "The end of its log:", lines] : [])].join("\n"),
+    );
+  }
+  return stateOf(ended.ok ? ended.body : made, planned);
+}
 
 function stateOf(found: Task, prior: ValueMap): ValueMap {
   const out: ValueMap = new Map<string, Value>();

@@ -48,6 +48,8 @@ export interface Attribute {
   readonly follows?: string;
   /** The default holds only while this other attribute of the resource is not set: the two exclude each other. */
   readonly defaultUnless?: string;
+  /** The text names an object of this collection: `id` in the same scope, `org.id` or `account.id` above it. */
+  readonly refers?: string;
   /** The attribute steers the provider only; changing it alone is no change of the object. */
   readonly local?: boolean;
   readonly deprecated?: boolean;

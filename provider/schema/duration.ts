@@ -2,12 +2,12 @@ const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 
 /** A year: nothing here waits longer, and larger numbers are mistakes. */
 const maximum = 365 * 24 * 3_600_000;
 
-/** Milliseconds of a duration such as `90s`, `10m` or `1h30m`; undefined when the text is none. */
+/** Milliseconds of a duration such as `90s`, `10m` or `1h30m`; undefined when the text is none, or one of no time at all. */
 export function parseDuration(text: string): number | undefined {
   if (text.length > 32 || !/^(\d{1,9}(\.\d{1,3})?(ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
   for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) total += Number(amount) * units[unit!]!;
-  return total <= maximum ? total : undefined;
+  return total > 0 && total <= maximum ? total : undefined;
 }
 
 /** A duration for people: `1h30m`, `45s`. */

@@ -1,3 +1,4 @@
+import { patternFault } from "../../openapi/rules/patterns.ts";
 import { canonical, whollyKnown } from "../value/equal.ts";
 import { type Json, parseJson } from "../value/json.ts";
 import { asDouble, compare, type Numeric, print as printNumber } from "../value/number.ts";
@@ -109,8 +110,9 @@ function checkText(rules: Rules, value: string, fault: Fault, { depth, hide }: {
     fault(`At most ${rules.maxLength} characters are allowed`, `${length}`);
     return;
   }
-  if (rules.pattern !== undefined && !pattern(rules.pattern).test(value)) fault(`The text must match \`${rules.pattern}\``, shown);
-  if (rules.duration && parseDuration(value) === undefined) fault("A duration such as `90s`, `10m` or `1h30m` is wanted", shown);
+  if (rules.pattern !== undefined && !pattern(rules.pattern).test(value)) fault(`The text ${patternFault(rules.pattern)}`, shown);
+  if (rules.duration && parseDuration(value) === undefined)
+    fault("The text must be a duration longer than zero and at most a year, for example `90s`, `10m` or `1h30m`", shown);
   if (rules.json) checkJson(rules.json, value, fault, { depth, hide, shown });
 }
 

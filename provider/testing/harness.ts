@@ -25,7 +25,7 @@ export interface Harness {
   /** The same, and a failure is an error with Terraform's text. */
   must(...args: string[]): Promise<Result>;
   /** Starts a command that the test interrupts. */
-  start(...args: string[]): { interrupt(): void; result: Promise<Result> };
+  start(...args: string[]): { interrupt(signal?: NodeJS.Signals): void; result: Promise<Result> };
   /** Writes the configuration. */
   config(hcl: string): void;
   /** Applies; a failure is an error with Terraform's text. */
@@ -59,16 +59,16 @@ export async function createHarness(provider: Provider, env: Record<string, stri
   };
   const header = `terraform {\n  required_providers {\n    ${provider.name} = { source = "${namespace}/${provider.name}" }\n  }\n}\n`;
 
-  const start = (...args: string[]): { interrupt(): void; result: Promise<Result> } => {
-    let interrupt = () => {};
+  const start: Harness["start"] = (...args) => {
+    let interrupt = (_: NodeJS.Signals) => {};
     const result = new Promise<Result>((resolve) => {
       const options = { cwd: folder, env: environment, timeout: deadline, maxBuffer: 64 << 20 };
       const child = execFile("terraform", args, options, (error, stdout, stderr) =>
         resolve({ code: error ? (typeof error.code === "number" ? error.code : 1) : 0, stdout, stderr }),
       );
-      interrupt = () => void child.kill("SIGINT");
+      interrupt = (signal) => void child.kill(signal);
     });
-    return { interrupt: () => interrupt(), result };
+    return { interrupt: (signal = "SIGINT") => interrupt(signal), result };
   };
   const run = (...args: string[]): Promise<Result> => start(...args).result;
   const must = async (...args: string[]): Promise<Result> => {

@@ -43,7 +43,8 @@ export function judgeApplicationSet(stored: Stored | undefined): Verdict {
   if (!is("ResourcesUpToDate", "True")) return { kind: "later", reason: "waiting for its applications to be made" };
   const automated = isAutomated(stored);
   const ill = applications.find((one) => one.health === "Degraded");
-  if (ill) return { kind: "stop", reason: `application ${ill.name} is Degraded: ${wordsOf(ill)}`, standsFor: degradedStands };
+  if (ill)
+    return { kind: "stop", reason: `application ${ill.name} is Degraded: ${wordsOf(ill)}`, standsFor: degradedStands, deployed: true };
   const slow = applications.find((one) => !isThere(one, automated));
   if (slow) return { kind: "later", reason: `waiting for application ${slow.name}: ${wordsOf(slow)}` };
   const rolling = is("RolloutProgressing", "True");

@@ -83,7 +83,7 @@ export function judgeApplication(stored: Stored | undefined): Verdict {
   if (operation && (operation.phase === "Failed" || operation.phase === "Error")) {
     const failing = resources.find((r) => r.message && (r.status !== "Synced" || r.health === "Degraded"));
     const what = failing ? `${nameOf(failing)}: ${failing.message}` : (fault?.message ?? operation.message ?? "no message");
-    return { kind: "stop", reason: `the sync failed: ${what}`, standsFor: conditionStands };
+    return { kind: "stop", reason: `the sync failed: ${what}`, standsFor: conditionStands, deployed: true };
   }
   if (fault) return { kind: "later", reason: `${fault.reason}: ${fault.message}` };
   // Without automated sync nobody makes it Synced: being compared is all there is to wait for.
@@ -92,7 +92,12 @@ export function judgeApplication(stored: Stored | undefined): Verdict {
   if (sync?.status === "Synced" && health?.status === "Healthy" && operation?.phase !== "Running") return { kind: "done" };
   const ill = resources.find((r) => r.health === "Degraded");
   if (ill && health?.status === "Degraded")
-    return { kind: "stop", reason: `${nameOf(ill)} is Degraded: ${ill.message ?? "no message"}`, standsFor: degradedStands };
+    return {
+      kind: "stop",
+      reason: `${nameOf(ill)} is Degraded: ${ill.message ?? "no message"}`,
+      standsFor: degradedStands,
+      deployed: true,
+    };
   const slow = resources.find((r) => r.health !== undefined && r.health !== "Healthy") ?? resources.find((r) => r.status === "OutOfSync");
   if (slow) return { kind: "later", reason: `waiting for ${nameOf(slow)}: ${slow.message ?? slow.health ?? slow.status}` };
   if (operation?.phase === "Running") return { kind: "later", reason: operation.message ? `syncing: ${operation.message}` : "syncing" };

@@ -9,14 +9,27 @@ export type Verdict =
   | { readonly kind: "done" }
   | { readonly kind: "later"; readonly reason: string }
   /** `standsFor`: milliseconds that the failure must stand before it is believed. */
-  | { readonly kind: "stop"; readonly reason: string; readonly path?: Path; readonly standsFor?: number };
+  | {
+      readonly kind: "stop";
+      readonly reason: string;
+      readonly path?: Path;
+      readonly standsFor?: number;
+      /** Objects of it are in the cluster already, so that it must not be taken for one that could not be created. */
+      readonly deployed?: true;
+    };
 
 export type Judge = (stored: Stored | undefined) => Verdict | Promise<Verdict>;
 
 export type Waited =
   | { readonly kind: "done"; readonly stored: Stored | undefined }
   | { readonly kind: "problem"; readonly problem: Problem; readonly stored: Stored | undefined }
-  | { readonly kind: "failed"; readonly reason: string; readonly path?: Path | undefined; readonly stored: Stored | undefined }
+  | {
+      readonly kind: "failed";
+      readonly reason: string;
+      readonly path?: Path | undefined;
+      readonly deployed: boolean;
+      readonly stored: Stored | undefined;
+    }
   | { readonly kind: "timeout"; readonly reason: string; readonly stored: Stored | undefined };
 
 const shortest = 200;
@@ -45,7 +58,8 @@ export async function waitFor(client: Client, place: Place, judge: Judge, limit:
     const { reason } = verdict;
     if (verdict.kind === "stop") {
       if (failing?.reason !== reason) failing = { reason, since: Date.now() };
-      if (Date.now() - failing.since >= (verdict.standsFor ?? 0)) return { kind: "failed", reason, path: verdict.path, stored };
+      if (Date.now() - failing.since >= (verdict.standsFor ?? 0))
+        return { kind: "failed", reason, path: verdict.path, deployed: verdict.deployed === true, stored };
     } else failing = undefined;
     if (reason !== said) {
       log("info", `${place.collection} ${place.id}: ${reason} (${printDuration(Date.now() - started)})`);

@@ -7,6 +7,6 @@ export const ValidateResourceConfig: Handler<"ValidateResourceConfig"> = async (
   const part = await session.resource(request.type_name);
   const config = objectIn(objectOf(part.schema.attributes), request.config);
   validate(part.schema, config, diagnostics, { writeOnly: request.client_capabilities?.write_only_attributes_allowed === true });
-  part.validate?.(config, diagnostics);
+  await part.validate?.(config, diagnostics);
   return {};
 };

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { createCertificate } from "../../protocol/certificate.ts";
 import type { Json } from "../../value/json.ts";
 import { GNUPG_KEY, SSH_KEY } from "../trust.ts";
@@ -11,11 +12,20 @@ export interface Base {
   readonly instead?: Readonly<Record<string, JsonObject>>;
   /** Values by path, or by the end of a path behind `*`. */
   readonly samples?: Readonly<Record<string, readonly Json[]>>;
+  /** What a case needs beside its own field, by `path=value`. */
+  readonly along?: Readonly<Record<string, JsonObject>>;
+  /** Where the object is, when not at the account. */
+  readonly org?: string;
+  /** The only fields that are tried from here; the noun's other starting point has the rest. */
+  readonly only?: readonly string[];
+  /** The noun, when it is not the name of the starting point. */
+  readonly noun?: string;
   /** Fields, with all below them, that no case can reach here, and why. */
   readonly fixed?: Readonly<Record<string, string>>;
 }
 
 const PEM = createCertificate().pem;
+const PRIVATE_KEY = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "pem", type: "pkcs1" }) as string;
 const DOTTED = { agent: "prod" };
 const app: JsonObject = { ...DOTTED, source: { repoUrl: "https://git.example.com/a.git", path: "x" }, destination: { namespace: "web" } };
 const from = (source: JsonObject): JsonObject => ({ ...app, source: { repoUrl: "https://git.example.com/a.git", ...source } });
@@ -45,7 +55,23 @@ const sourceBases = (at: string, make: (source: JsonObject) => JsonObject): Reco
   [`${at}.plugin.parameters.map`]: make({ plugin: { parameters: [{ name: "p", map: { x: "y" } }] } }),
 });
 const WINDOW = { kind: "deny", schedule: "0 16 * * 5", duration: "64h", applications: ["*"] };
-const SIGN_IN = "it needs credentials, and so an agent that has enrolled";
+const SIGN_IN: Readonly<Record<string, JsonObject>> = {
+  githubApp: {
+    ...DOTTED,
+    url: "https://git.example.com/",
+    githubApp: { id: 1 },
+    credentials: { githubAppPrivateKey: PRIVATE_KEY },
+    credentialsVersion: "1",
+  },
+  azureServicePrincipal: {
+    ...DOTTED,
+    url: "https://git.example.com/",
+    azureServicePrincipal: { clientId: "a", tenantId: "b" },
+    credentials: { azureServicePrincipalClientSecret: "s" },
+    credentialsVersion: "1",
+  },
+};
+const ADDRESSES = { "githubApp.enterpriseBaseUrl": ["https://github.example.com/api/v3", "https://other.example.com"] };
 
 export const BASES: Readonly<Record<string, Base>> = {
   Organization: { spec: {} },
@@ -53,11 +79,19 @@ export const BASES: Readonly<Record<string, Base>> = {
   Agent: { spec: {} },
   Delegate: { spec: {} },
   Webhook: { spec: { provider: "github" } },
+  ArgoProjectMapping: {
+    spec: { ...DOTTED, argoProject: "shop-*", targetOrg: "team" },
+    samples: { agent: ["prod", "stage"], argoProject: ["shop", "shop-*", "s?op.*"] },
+    fixed: {
+      targetOrg: "it must be there for an agent of the account, and name an organisation that exists",
+      targetProject: "it must name a project that exists, and no neighbour is one",
+    },
+  },
   GnupgKey: { spec: { ...DOTTED, publicKey: GNUPG_KEY }, samples: { publicKey: [GNUPG_KEY, `\n${GNUPG_KEY}\n`] } },
   RepositoryCertificate: {
     spec: { ...DOTTED, host: "git.example.com", type: "ssh", data: SSH_KEY },
-    samples: { data: [SSH_KEY, `# a comment\n${SSH_KEY} robot\n`] },
-    fixed: { type: "the data must be of the same type, so that it never changes alone" },
+    samples: { data: [SSH_KEY, `# a comment\n${SSH_KEY} robot\n`], host: ["git.example.com", "other.example.com"] },
+    along: { "type=https": { data: PEM } },
   },
   Cluster: { spec: { ...DOTTED, server: "https://one.example.com" }, samples: { appProject: ["shop", "other"], caData: [PEM] } },
   AppProject: {
@@ -67,17 +101,24 @@ export const BASES: Readonly<Record<string, Base>> = {
       "destinations.": { ...DOTTED, destinations: [{ name: "in-cluster", server: "*", namespace: "a" }] },
     },
     samples: { "*.schedule": ["0 22 * * 1-5", "*/5 0-6 1,15 jan sun"], "*.timeZone": ["Europe/Berlin", "UTC"] },
-    fixed: { within: "there is no scope above the account, and so no project that limits one there" },
+    fixed: { within: "there is no scope above the account; the next starting point has it" },
+  },
+  "AppProject of an organization": {
+    noun: "AppProject",
+    org: "team",
+    only: ["within"],
+    spec: { agent: "account.prod", within: "account.shop" },
+    samples: { within: ["account.shop", "account.other"] },
   },
   Repository: {
     spec: repository,
-    samples: { appProject: ["shop", "other"] },
-    fixed: { githubApp: SIGN_IN, azureServicePrincipal: SIGN_IN },
+    instead: SIGN_IN,
+    samples: { appProject: ["shop", "other"], ...ADDRESSES },
   },
   RepositoryCredential: {
     spec: { ...DOTTED, url: "https://git.example.com/" },
-    samples: { appProject: ["shop", "other"] },
-    fixed: { githubApp: SIGN_IN, azureServicePrincipal: SIGN_IN },
+    instead: SIGN_IN,
+    samples: { appProject: ["shop", "other"], ...ADDRESSES },
   },
   Application: {
     spec: app,
@@ -112,11 +153,46 @@ export const BASES: Readonly<Record<string, Base>> = {
     },
     samples: {
       steps: [[step], [step, { ...step, id: "b", needs: [] }], [step, { id: "b", approval: {} }]],
-      "steps.task.kind": ["shell.run"],
+      "steps.task.kind": ["shell.run", "http.request"],
       "steps.task.params": [{ script: "true" }, { script: "false", env: {} }],
       "steps.needs": [[]],
-      "steps.condition": ["true"],
+      "steps.condition": ["'a' == 'a'", "'a' != 'b'"],
     },
-    fixed: { "steps.task.kind": "each kind has parameters of its own", "steps.condition": "a condition names what is before it" },
+    along: {
+      "steps.task.kind=http.request": {
+        steps: [
+          { ...step, task: { kind: "http.request", params: { url: "https://example.com" } } },
+          { ...step, id: "b" },
+        ],
+      },
+    },
   },
+};
+
+/** A task that no delegate takes. */
+export const TASK: Base = {
+  spec: { kind: "shell.run", params: { script: "true" } },
+  samples: {
+    kind: ["shell.run", "http.request"],
+    params: [
+      { script: "false", env: {} },
+      { script: "true", env: { A: "" } },
+    ],
+  },
+  along: { "kind=http.request": { params: { url: "https://example.com" } } },
+};
+
+/** Attributes of resources that no value of the contract's specs stands for, and why no case has them. */
+export const NOT_OF_A_SPEC: Readonly<Record<string, string>> = {
+  id: "it says which object this is: another one replaces it (provider/replace.test.ts)",
+  org: "it says which object this is: another one replaces it (provider/replace.test.ts)",
+  project: "it says which object this is: another one replaces it (provider/replace.test.ts)",
+  agent: "a change moves the object to another agent (provider/replace.test.ts)",
+  credentials: "write-only: the service never shows them (provider/kept-credentials.test.ts)",
+  adopt: "it steers the provider and is no part of the object (provider/service.test.ts)",
+  cascade: "it steers the delete and is no part of the object (provider/outpost.test.ts)",
+  wait: "it steers the provider and is no part of the object (provider/wait/wait.test.ts)",
+  timeouts: "it steers the provider and is no part of the object (provider/outpost.test.ts)",
+  triggers: "a value of the configuration alone, whose change runs the task again (provider/service-nouns.test.ts)",
+  cancel_on_destroy: "it steers the delete and is no part of the task (provider/service-nouns.test.ts)",
 };

@@ -66,6 +66,11 @@ export class Core {
     });
     return this.#value(answer.new_state) as ValueMap;
   }
+  async destroy(state: ValueMap): Promise<void> {
+    const type_name = this.#type;
+    const prior_state = this.#message(state);
+    await this.#call("ApplyResourceChange", { type_name, prior_state, planned_state: this.#message(null), config: this.#message(null) });
+  }
   stop(): void {
     this.#session.stop("the test is over");
   }

@@ -1,10 +1,12 @@
 import type { JsonSchema, Schemas } from "../../generate/attribute.ts";
 import type { Provider } from "../../protocol/provider.ts";
 import type { Noun } from "../../resources/noun.ts";
+import { camel } from "../../schema/names.ts";
 import type { Json } from "../../value/json.ts";
 import type { ValueMap } from "../../value/value.ts";
 import type { RealService } from "../real.ts";
 import { Core, configOf } from "./core.ts";
+import { enrolAgent } from "./enrol.ts";
 import { viewOfSpec, viewOfState } from "./view.ts";
 
 type JsonObject = { readonly [name: string]: Json };
@@ -22,18 +24,18 @@ export class Matrix {
   readonly #schema: JsonSchema;
   readonly #schemas: Schemas;
 
-  private constructor(service: RealService, noun: Noun, core: Core, schemas: Schemas) {
+  private constructor(service: RealService, noun: Noun, core: Core, schemas: Schemas, given: string | undefined) {
     this.#service = service;
     this.#noun = noun;
     this.#core = core;
     this.#schemas = schemas;
     this.#schema = schemas[`${noun.name}Spec`]!;
-    const org = noun.scopes.includes("account") ? "" : "team";
+    const org = given ?? (noun.scopes.includes("account") ? "" : "team");
     this.#path = `/v1/${noun.collection}/matrix${org && `?org=${org}`}`;
     this.#importId = org ? `${org}/matrix` : "matrix";
   }
-  static async open(service: RealService, noun: Noun, provider: Provider, schemas: Schemas): Promise<Matrix> {
-    return new Matrix(service, noun, await Core.open(provider, noun.type), schemas);
+  static async open(service: RealService, noun: Noun, provider: Provider, schemas: Schemas, org?: string): Promise<Matrix> {
+    return new Matrix(service, noun, await Core.open(provider, noun.type), schemas, org);
   }
   close(): void {
     this.#core.stop();
@@ -47,12 +49,12 @@ export class Matrix {
   async change(base: JsonObject, wanted: JsonObject): Promise<Verdict> {
     const before = await this.#put(base);
     if (!before.ok) return { kind: "refused", why: `the base itself: ${before.why}` };
-    const first = await this.#imported();
+    const first = await this.#imported(base);
     if (first.kind === "lie") return first;
     const after = await this.#put(wanted);
     if (!after.ok) return { kind: "refused", why: after.why };
     if (after.view === before.view) return { kind: "same" };
-    const second = await this.#imported();
+    const second = await this.#imported(wanted);
     if (second.kind === "lie") return second;
     return (
       (await this.#restore(first, before.view, after.view)) ?? (await this.#restore(second, after.view, before.view)) ?? { kind: "held" }
@@ -60,11 +62,12 @@ export class Matrix {
   }
 
   /** The state and configuration that an import of the object gives. Its plan must be empty. */
-  async #imported(): Promise<{ kind: "imported"; state: ValueMap; config: ValueMap } | { kind: "lie"; what: string }> {
+  async #imported(spec: JsonObject): Promise<{ kind: "imported"; state: ValueMap; config: ValueMap } | { kind: "lie"; what: string }> {
     const state = await this.#core.import(this.#importId);
     // Without an agent, nothing is ever delivered.
     if (this.#core.attributes.wait) state.set("wait", false);
     const config = configOf(this.#core.attributes, state);
+    if (this.#core.attributes.credentials) config.set("credentials", this.#secretsOf(spec.credentials));
     const { empty, planned } = await this.#core.plan(config, state);
     if (!empty) return { kind: "lie", what: `the plan after an import is not empty: ${this.#shown(state)} → ${this.#shown(planned)}` };
     return { kind: "imported", state, config };
@@ -75,6 +78,8 @@ export class Matrix {
     const lie = (what: string): Verdict => ({ kind: "lie", what });
     const seen = await this.#core.refresh(state);
     if (this.#shown(seen) !== now) return lie(`the state shows ${this.#shown(seen)}, the service holds ${now}`);
+    // Credentials go with every change here, as the service asks for them with some.
+    if (config.get("credentials")) config.set("credentials_version", `${now.length}-${Math.random()}`);
     const { planned, empty, replaces } = await this.#core.plan(config, seen);
     if (empty) return lie(`the plan is empty, though ${wanted} became ${now}`);
     if (replaces > 0) return lie("the plan replaces the object, though the service changed it in place");
@@ -87,8 +92,14 @@ export class Matrix {
     return next.empty ? undefined : lie(`the plan after the apply is not empty: ${this.#shown(settled)} → ${this.#shown(next.planned)}`);
   }
 
+  /** The credentials of a spec as a configuration has them; null when it has none. */
+  #secretsOf(credentials: Json | undefined): ValueMap | null {
+    if (typeof credentials !== "object" || credentials === null) return null;
+    const names = Object.keys(this.#core.attributes.credentials!.attributes!);
+    return new Map(names.map((name) => [name, (credentials as { [name: string]: string })[camel(name)] ?? null]));
+  }
   #shown(state: ValueMap): string {
-    return JSON.stringify(viewOfState(this.#core.attributes, this.#noun.spec, state));
+    return withoutVersion(viewOfState(this.#core.attributes, this.#noun.spec, state));
   }
   async #put(spec: JsonObject): Promise<{ ok: true; view: string } | { ok: false; why: string }> {
     const { status, body } = await this.#service.ask("PUT", this.#path, { spec });
@@ -99,9 +110,12 @@ export class Matrix {
     return this.#viewOf((await this.#service.ask("GET", this.#path)).body);
   }
   #viewOf(stored: Record<string, unknown>): string {
-    return JSON.stringify(viewOfSpec(this.#schemas, this.#schema, stored.spec as Json));
+    return withoutVersion(viewOfSpec(this.#schemas, this.#schema, stored.spec as Json));
   }
 }
+
+/** As text, with any version of credentials that are there the same: it only says when to send them again. */
+const withoutVersion = (view: Json): string => JSON.stringify(view, (name, one) => (name === "credentials_version" && one ? "given" : one));
 
 /** Objects that the cases refer to. */
 export async function putNeighbours(service: RealService): Promise<void> {
@@ -111,6 +125,8 @@ export async function putNeighbours(service: RealService): Promise<void> {
   };
   await put("organizations/team", {});
   await put("agents/prod", {});
+  await put("agents/stage", {});
+  await enrolAgent(service, "prod");
   for (const id of ["shop", "other"]) await put(`appprojects/${id}`, { agent: "prod" });
   for (const id of ["one", "two"]) await put(`clusters/${id}`, { agent: "prod", server: `https://${id}.example.com` });
   for (const id of ["code", "more"]) await put(`repositories/${id}`, { agent: "prod", url: `https://git.example.com/${id}.git` });
