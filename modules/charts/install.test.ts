@@ -138,3 +138,51 @@ test("a namespace is made by a release that is stored elsewhere", () => {
   // No controller runs here that would finish the deletion.
   expect(get("namespace", "spot").status.phase).toBe("Terminating");
 });
+
+test.each([[true], [false]])(
+  "one upgrade leaves the work to an Argo CD, and one takes it back: no definition, Application or key is lost (crds.keep %s)",
+  (keep) => {
+    const namespace = `switch-${keep}`;
+    const values = { ...everything, crds: { keep } };
+    const switchTo = (engine: string) => install("outpost-agent", "outpost-agent", namespace, { ...values, engine });
+    switchTo("outpost");
+    run(kubectl, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+    const app = {
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "Application",
+      metadata: { name: "shop", namespace },
+      spec: { destination: {}, project: "default" },
+    };
+    const file = join(home, "shop.json");
+    writeFileSync(file, JSON.stringify(app));
+    run(kubectl, ["apply", "-f", file]);
+    run(kubectl, [
+      "patch",
+      "secret",
+      "outpost-agent-identity",
+      "-n",
+      namespace,
+      "-p",
+      JSON.stringify({ stringData: { identity: "keys" } }),
+    ]);
+    const state = () => ({
+      app: get("application", "shop", "-n", namespace).metadata.uid,
+      definitions: get("crd").items.map((one: Json) => one.metadata.uid),
+      passwords: secret(namespace, "outpost-agent-internal").data,
+      identity: secret(namespace, "outpost-agent-identity").data,
+    });
+    const before = state();
+    switchTo("none");
+    expect(names("deployments", "-n", namespace)).toEqual(["outpost-agent", "outpost-agent-reader"]);
+    expect(state()).toEqual(before);
+    switchTo("none");
+    expect(state()).toEqual(before);
+    switchTo("outpost");
+    expect(names("deployments", "-n", namespace)).toHaveLength(4);
+    expect(state()).toEqual(before);
+    uninstall("outpost-agent", namespace);
+    if (keep) run(kubectl, ["delete", "crd", "--all"]);
+    definitionsGone();
+  },
+  240_000,
+);

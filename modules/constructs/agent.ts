@@ -1,4 +1,4 @@
-import { type IResolvable, type ITerraformDependable, Op, Token } from "cdktf";
+import { conditional, type IResolvable, type ITerraformDependable, Op, Token } from "cdktf";
 import { Construct } from "constructs";
 import { Agent } from "./bindings/agent.ts";
 import { EphemeralAgentToken } from "./bindings/ephemeral-agent-token.ts";
@@ -25,6 +25,12 @@ export interface OutpostAgentProps extends WorkerInstallProps {
    * @default outpost-agent
    */
   readonly namespace?: string;
+  /**
+   * What keeps applications equal to Git. `outpost`: the agent's own controller and repo server. `argocd`: an Argo CD that runs in `namespace`;
+   * then only the link and a reader are installed.
+   * @default outpost
+   */
+  readonly engine?: string;
   /**
    * `split`: agent, controller, repo server and Redis as four Deployments. `all`: one Deployment.
    * @default split
@@ -87,6 +93,7 @@ export class OutpostAgent extends Construct implements IAgent {
       name: props.displayName,
       description: props.description,
       mode: props.access ?? "cluster",
+      ...given("engine", props.engine),
       namespace,
     });
     // The uid is known only when the agent exists, so that a plan before that opens no token.
@@ -106,6 +113,7 @@ export class OutpostAgent extends Construct implements IAgent {
       token: this.token.token,
       own: {
         agent: { id: this.agent.id, ...given("account", props.account), ...given("org", org), ...given("project", project) },
+        ...given("engine", engineValue(props.engine)),
         mode: props.mode ?? "split",
         namespaced: Token.isUnresolved(props.access) ? Op.eq(props.access, "namespaced") : props.access === "namespaced",
         crds: { keep: props.keepCrds ?? false },
@@ -125,4 +133,11 @@ export class OutpostAgent extends Construct implements IAgent {
   get ready(): ITerraformDependable[] {
     return this.install.ready;
   }
+}
+
+/** The chart's word: beside Argo CD there is none of ours. */
+function engineValue(engine: string | undefined): string | undefined {
+  if (engine === undefined) return undefined;
+  if (Token.isUnresolved(engine)) return Token.asString(conditional(Op.eq(engine, "argocd"), "none", "outpost"));
+  return engine === "argocd" ? "none" : "outpost";
 }

@@ -28,6 +28,13 @@ connected and destroyed before the agent goes.`,
   },
   build(stack) {
     const common = commonVariables(stack, "agent", "outpost-agent");
+    const engine = stack.variable("engine", {
+      type: "string",
+      default: "outpost",
+      description:
+        "What keeps applications equal to Git. `outpost`: the agent's own controller and repo server. `argocd`: an Argo CD that runs in `namespace`; then only the link and a reader are installed.",
+      validation: [oneOf("engine", ["outpost", "argocd"])],
+    });
     const mode = stack.variable("mode", {
       type: "string",
       default: "split",
@@ -75,6 +82,7 @@ connected and destroyed before the agent goes.`,
       applicationNamespaces: applicationNamespaces.listValue,
       scmProviders: scmProviders.listValue,
       agentId: common.id,
+      engine: engine.stringValue,
       mode: mode.stringValue,
       access: access.stringValue,
       keepCrds: keepCrds.booleanValue,

@@ -1,11 +1,12 @@
 /** Everything in `modules/` that is derived from something else. Running it twice changes nothing. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HEADER, writeFolder } from "./files.ts";
 import type { FindBlock } from "./hcl.ts";
 import { findHelm } from "./helm.ts";
 import type { ProviderSchema } from "./schema.ts";
+import { settingsPage } from "./settings.ts";
 
 const OWN = "registry.terraform.io/outpost/outpost";
 const HELM = "registry.terraform.io/hashicorp/helm";
@@ -21,6 +22,7 @@ export interface GenerateOptions {
 
 /** Copies the definitions into the chart, renders the manifests, writes bindings and HCL modules. */
 export async function generateModules(options: GenerateOptions = {}): Promise<void> {
+  writeFileSync(join(root, "SETTINGS.md"), settingsPage(readFileSync(join(root, "server/settings.yaml"), "utf8")));
   writeFolder(join(modules, "charts/outpost-agent/files/crds"), readCrds());
   const { generateManifests } = await import("./manifests.ts");
   writeFolder(join(modules, "install/generated"), generateManifests(options.helm ?? findHelm(), join(modules, "charts")));

@@ -40,13 +40,14 @@ export function generateManifests(helm: string, charts: string): Record<string, 
     const text = JSON.stringify(manifests.map(withDigestSlots), null, 1);
     files[file] = `${HEADER}export const ${name} = ${text} as const;\n`;
   };
-  for (const layout of ["split", "all"] as const) {
+  for (const layout of ["split", "all", "beside"] as const) {
     for (const access of ["cluster", "namespaced"] as const) {
-      const values = agentValues({ mode: layout, namespaced: access === "namespaced", crds: { install: false } });
+      const engine = layout === "beside" ? { engine: "none" } : { mode: layout };
+      const values = agentValues({ ...engine, namespaced: access === "namespaced", crds: { install: false } });
       add(`agent-${layout}-${access}.ts`, `agent_${layout}_${access}`, render("outpost-agent", "outpost-agent", values));
     }
   }
-  // The same for all four, and large.
+  // The same for all that have them, and large.
   const all = render(
     "outpost-agent",
     "outpost-agent",

@@ -8,7 +8,7 @@ import { buildTools } from "../../test/cluster/tools.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const own = join(root, "dist/mirror");
-const examples = ["examples/01-quickstart", "examples/04-platform"];
+const examples = ["examples/01-quickstart", "examples/04-platform", "examples/05-own-argocd"];
 let work: string;
 let env: NodeJS.ProcessEnv;
 

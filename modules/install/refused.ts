@@ -73,6 +73,17 @@ export function refusedForAgent(what: "manifest" | "values", given: Partial<Inst
   return wrong(given);
 }
 
+const ONLY_OUR_ENGINE = ["shards", "shardBy", "scmProviders", "redisImage"] as const;
+
+/** What an agent beside an Argo CD has no place for. */
+export function refusedForEngine(given: Partial<InstallValues>): Refused | undefined {
+  if (given.engine !== "argocd") return undefined;
+  const field = ONLY_OUR_ENGINE.find((one) => given[one] !== undefined);
+  return (
+    field && { field, why: "The agent's engine is Argo CD, so no controller, repo server or Redis of Outpost is installed: leave it out." }
+  );
+}
+
 /** Fields that end in commands and files of variables. */
 function wrong({ image, redisImage, httpsProxy, noProxy, caCertificate, initScript }: Partial<InstallValues>): Refused | undefined {
   for (const [field, value] of Object.entries({ image, redisImage }))

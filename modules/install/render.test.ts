@@ -32,6 +32,8 @@ test.each<[string, InstallValues]>([
   ["in a project, with everything", { ...agent, ...more, org: "acme", project: "web", redisImage: "redis:7" }],
   ["with shards", { ...agent, shards: 3, shardBy: "cluster", scmProviders: ["api.github.com", "git.example"] }],
   ["with shards, namespaced", { ...agent, mode: "namespaced", shards: 2 }],
+  ["beside an Argo CD", { ...agent, engine: "argocd" }],
+  ["beside an Argo CD, namespaced, with everything", { ...agent, ...more, engine: "argocd", mode: "namespaced", org: "acme" }],
   ["with a proxy only", { ...agent, httpsProxy: "http://p:1" }],
   ["with an authority", { ...agent, caCertificate: "-----BEGIN CERTIFICATE-----" }],
   ["with an empty list of exceptions", { ...agent, httpsProxy: "http://p:1", noProxy: "" }],

@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import { type Filling, fill } from "./fill.ts";
 import { agent_all_cluster } from "./generated/agent-all-cluster.ts";
 import { agent_all_namespaced } from "./generated/agent-all-namespaced.ts";
+import { agent_beside_cluster } from "./generated/agent-beside-cluster.ts";
+import { agent_beside_namespaced } from "./generated/agent-beside-namespaced.ts";
 import { agent_split_cluster } from "./generated/agent-split-cluster.ts";
 import { agent_split_namespaced } from "./generated/agent-split-namespaced.ts";
 import { crds } from "./generated/crds.ts";
@@ -15,12 +17,15 @@ import { comment, some, yaml } from "./yaml.ts";
 const AGENTS = {
   split: { cluster: agent_split_cluster, namespaced: agent_split_namespaced },
   all: { cluster: agent_all_cluster, namespaced: agent_all_namespaced },
+  /** An Argo CD does the work; its definitions are there. */
+  beside: { cluster: agent_beside_cluster, namespaced: agent_beside_namespaced },
 };
 
 /** Everything that installs an agent, for `kubectl apply -f -`. */
 export function renderAgentManifest(values: InstallValues): string {
-  const manifests = AGENTS[values.layout ?? "split"][values.mode ?? "cluster"];
-  return documents([...namespace, ...crds, ...manifests], values);
+  const beside = values.engine === "argocd";
+  const manifests = AGENTS[beside ? "beside" : (values.layout ?? "split")][values.mode ?? "cluster"];
+  return documents([...namespace, ...(beside ? [] : crds), ...manifests], values);
 }
 
 /** Everything that installs a delegate, for `kubectl apply -f -`. */
@@ -42,6 +47,8 @@ export function renderAgentValues(values: InstallValues): string {
     agent: some({ id, account, org, project }),
     endpoint,
     token,
+    // Said each time, so that an upgrade with these values switches either way.
+    engine: values.engine === "argocd" ? "none" : "outpost",
     mode: values.layout ?? "split",
     namespaced: values.mode === "namespaced",
     image: some({ reference: image, pullSecrets: imagePullSecret === undefined ? undefined : [imagePullSecret] }),

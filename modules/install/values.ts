@@ -9,6 +9,8 @@ export interface InstallValues {
   namespace: string;
   /** Agents: `cluster` manages every namespace, `namespaced` only its own. */
   mode?: "cluster" | "namespaced";
+  /** Agents: what keeps applications equal to Git; with `argocd` the layout means nothing. */
+  engine?: "outpost" | "argocd";
   /** Agents: four Deployments, or one. */
   layout?: "split" | "all";
   /** Agents: controllers that share the applications, in the layout `split`, and what stays together. */

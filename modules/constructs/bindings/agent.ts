@@ -40,6 +40,8 @@ export interface AgentConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
   readonly description?: string;
+  /** What keeps applications equal to Git. `outpost`: the agent's own controller and repo server. `argocd`: an Argo CD that runs in the agent's namespace; the agent only shows what it does and asks it to act. A change shows in the next install manifest and Helm values. One of `outpost`, `argocd`. Default: `"outpost"`. */
+  readonly engine?: string;
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   readonly id: string;
   /** `cluster`: the agent may manage every namespace; `namespaced`: only its own. One of `cluster`, `namespaced`. Default: `"cluster"`. */
@@ -60,6 +62,7 @@ export interface AgentConfig extends TerraformMetaArguments {
 const fields: Fields = {
   adopt: { name: "adopt" },
   description: { name: "description" },
+  engine: { name: "engine" },
   id: { name: "id" },
   mode: { name: "mode" },
   name: { name: "name" },
@@ -94,6 +97,11 @@ export class Agent extends TerraformResource {
 
   get description(): string {
     return this.getStringAttribute("description");
+  }
+
+  /** What keeps applications equal to Git. `outpost`: the agent's own controller and repo server. `argocd`: an Argo CD that runs in the agent's namespace; the agent only shows what it does and asks it to act. A change shows in the next install manifest and Helm values. One of `outpost`, `argocd`. Default: `"outpost"`. */
+  get engine(): string {
+    return this.getStringAttribute("engine");
   }
 
   /** Grows with every change of the configuration. */

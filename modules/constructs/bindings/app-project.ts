@@ -599,7 +599,7 @@ export class AppProjectTimeoutsReference extends ComplexObject {
 }
 
 export interface AppProjectConfig extends TerraformMetaArguments {
-  /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
+  /** Take over an object that exists already, instead of refusing to create it. Also take over a discovered object, one that the service found in the agent's cluster and did not make: when it is created here, or after an import. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
   /** Agent that enforces it. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
@@ -696,7 +696,7 @@ export class AppProject extends TerraformResource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_app_project", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
+  /** Take over an object that exists already, instead of refusing to create it. Also take over a discovered object, one that the service found in the agent's cluster and did not make: when it is created here, or after an import. Default: `false`. */
   get adopt(): IResolvable {
     return this.getBooleanAttribute("adopt");
   }

@@ -234,7 +234,7 @@ export class ApplicationSetTimeoutsReference extends ComplexObject {
 }
 
 export interface ApplicationSetConfig extends TerraformMetaArguments {
-  /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
+  /** Take over an object that exists already, instead of refusing to create it. Also take over a discovered object, one that the service found in the agent's cluster and did not make: when it is created here, or after an import. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
   /** Agent that makes the applications and keeps them equal to Git. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
@@ -260,7 +260,7 @@ export interface ApplicationSetConfig extends TerraformMetaArguments {
   readonly strategy?: ApplicationSetStrategy;
   /** What the set may do to its applications; how they sync is in the template. */
   readonly syncPolicy?: ApplicationSetSyncPolicy;
-  /** `metadata` and `spec` of each Application, as in `argoproj.io/v1alpha1`, with parameters in its texts. JSON text, as `jsonencode({...})` gives. */
+  /** `metadata` and `spec` of each Application, as in `argoproj.io/v1alpha1`, with parameters in its texts. In a scope below the agent's, each name gets the ending that the service gives to objects of that scope: `web` becomes `web-3f9a0c51d2e7`. JSON text, as `jsonencode({...})` gives. */
   readonly template: string;
   /** A patch of each Application as a Go template; needs `go_template`. */
   readonly templatePatch?: string;
@@ -307,7 +307,7 @@ export class ApplicationSet extends TerraformResource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_application_set", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
+  /** Take over an object that exists already, instead of refusing to create it. Also take over a discovered object, one that the service found in the agent's cluster and did not make: when it is created here, or after an import. Default: `false`. */
   get adopt(): IResolvable {
     return this.getBooleanAttribute("adopt");
   }
@@ -377,7 +377,7 @@ export class ApplicationSet extends TerraformResource {
     return new ApplicationSetSyncPolicyReference(this, "sync_policy", false);
   }
 
-  /** `metadata` and `spec` of each Application, as in `argoproj.io/v1alpha1`, with parameters in its texts. JSON text, as `jsonencode({...})` gives. */
+  /** `metadata` and `spec` of each Application, as in `argoproj.io/v1alpha1`, with parameters in its texts. In a scope below the agent's, each name gets the ending that the service gives to objects of that scope: `web` becomes `web-3f9a0c51d2e7`. JSON text, as `jsonencode({...})` gives. */
   get template(): string {
     return this.getStringAttribute("template");
   }

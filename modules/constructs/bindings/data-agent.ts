@@ -67,6 +67,11 @@ export class DataAgentStatusReference extends ComplexObject {
     return this.getBooleanAttribute("connected");
   }
 
+  /** Objects of its namespaces that the service shows and did not make: discovered and generated ones. At most 20,000; beyond that the condition `DiscoveredLimit` is True. */
+  get discovered(): number {
+    return this.getNumberAttribute("discovered");
+  }
+
   get enrolledAt(): string {
     return this.getStringAttribute("enrolled_at");
   }
@@ -114,6 +119,11 @@ export class DataAgent extends TerraformDataSource {
 
   get description(): string {
     return this.getStringAttribute("description");
+  }
+
+  /** What keeps applications equal to Git. `outpost`: the agent's own controller and repo server. `argocd`: an Argo CD that runs in the agent's namespace; the agent only shows what it does and asks it to act. A change shows in the next install manifest and Helm values. One of `outpost`, `argocd`. Default: `"outpost"`. */
+  get engine(): string {
+    return this.getStringAttribute("engine");
   }
 
   /** Grows with every change of the configuration. */

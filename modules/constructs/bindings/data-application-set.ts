@@ -345,7 +345,7 @@ export class DataApplicationSet extends TerraformDataSource {
     return new DataApplicationSetSyncPolicyReference(this, "sync_policy", false);
   }
 
-  /** `metadata` and `spec` of each Application, as in `argoproj.io/v1alpha1`, with parameters in its texts. JSON text, as `jsonencode({...})` gives. */
+  /** `metadata` and `spec` of each Application, as in `argoproj.io/v1alpha1`, with parameters in its texts. In a scope below the agent's, each name gets the ending that the service gives to objects of that scope: `web` becomes `web-3f9a0c51d2e7`. JSON text, as `jsonencode({...})` gives. */
   get template(): string {
     return this.getStringAttribute("template");
   }

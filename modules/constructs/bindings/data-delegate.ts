@@ -5,12 +5,12 @@ import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
 /** Results below `requires_approval`. */
 export class DataDelegateRequiresApprovalReference extends ComplexObject {
-  /** The key that started the run does not count. Default: `false`. */
+  /** The key that started the run does not count, nor does any key of the same lineage. Default: `false`. */
   get excludeRequester(): IResolvable {
     return this.getBooleanAttribute("exclude_requester");
   }
 
-  /** Different keys that must have approved. Default: `1`. */
+  /** Different people that must have approved. Keys of one lineage count as one person. Default: `1`. */
   get minimum(): number {
     return this.getNumberAttribute("minimum");
   }

@@ -31,7 +31,7 @@ export class DataPipelineStatusReference extends ComplexObject {
 
 /** Results below `approval`. */
 export class DataPipelineStepsApprovalReference extends ComplexObject {
-  /** Who started the run does not decide. Default: `false`. */
+  /** The person who started the run does not decide, with no key of the same lineage: a key has the lineage of the key that made it, unless the account's first key made it. Default: `false`. */
   get excludeRequester(): IResolvable {
     return this.getBooleanAttribute("exclude_requester");
   }
@@ -40,7 +40,7 @@ export class DataPipelineStepsApprovalReference extends ComplexObject {
     return this.getStringAttribute("message");
   }
 
-  /** Different people that must approve. Default: `1`. */
+  /** Different people that must approve. Keys of one lineage count as one person. Default: `1`. */
   get minimum(): number {
     return this.getNumberAttribute("minimum");
   }

@@ -4,9 +4,9 @@ import type { Construct } from "constructs";
 import { type Fields, metaOf, toTerraform } from "../binding.ts";
 
 export interface DelegateRequiresApproval {
-  /** The key that started the run does not count. Default: `false`. */
+  /** The key that started the run does not count, nor does any key of the same lineage. Default: `false`. */
   readonly excludeRequester?: boolean | IResolvable;
-  /** Different keys that must have approved. Default: `1`. */
+  /** Different people that must have approved. Keys of one lineage count as one person. Default: `1`. */
   readonly minimum?: number;
   /** Least role of the approvers in the scope of the run. One of `editor`, `admin`. */
   readonly role: string;
@@ -20,12 +20,12 @@ const delegateRequiresApprovalFields: Fields = {
 
 /** Results below `requires_approval`. */
 export class DelegateRequiresApprovalReference extends ComplexObject {
-  /** The key that started the run does not count. Default: `false`. */
+  /** The key that started the run does not count, nor does any key of the same lineage. Default: `false`. */
   get excludeRequester(): IResolvable {
     return this.getBooleanAttribute("exclude_requester");
   }
 
-  /** Different keys that must have approved. Default: `1`. */
+  /** Different people that must have approved. Keys of one lineage count as one person. Default: `1`. */
   get minimum(): number {
     return this.getNumberAttribute("minimum");
   }

@@ -18,10 +18,10 @@ const pipelineInputsFields: Fields = {
 };
 
 export interface PipelineStepsApproval {
-  /** Who started the run does not decide. Default: `false`. */
+  /** The person who started the run does not decide, with no key of the same lineage: a key has the lineage of the key that made it, unless the account's first key made it. Default: `false`. */
   readonly excludeRequester?: boolean | IResolvable;
   readonly message?: string;
-  /** Different people that must approve. Default: `1`. */
+  /** Different people that must approve. Keys of one lineage count as one person. Default: `1`. */
   readonly minimum?: number;
   /** Least role of who decides. One of `editor`, `admin`. Default: `"admin"`. */
   readonly role?: string;
@@ -39,7 +39,7 @@ const pipelineStepsApprovalFields: Fields = {
 
 /** Results below `approval`. */
 export class PipelineStepsApprovalReference extends ComplexObject {
-  /** Who started the run does not decide. Default: `false`. */
+  /** The person who started the run does not decide, with no key of the same lineage: a key has the lineage of the key that made it, unless the account's first key made it. Default: `false`. */
   get excludeRequester(): IResolvable {
     return this.getBooleanAttribute("exclude_requester");
   }
@@ -48,7 +48,7 @@ export class PipelineStepsApprovalReference extends ComplexObject {
     return this.getStringAttribute("message");
   }
 
-  /** Different people that must approve. Default: `1`. */
+  /** Different people that must approve. Keys of one lineage count as one person. Default: `1`. */
   get minimum(): number {
     return this.getNumberAttribute("minimum");
   }

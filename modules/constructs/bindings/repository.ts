@@ -133,7 +133,7 @@ export class RepositoryTimeoutsReference extends ComplexObject {
 }
 
 export interface RepositoryConfig extends TerraformMetaArguments {
-  /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
+  /** Take over an object that exists already, instead of refusing to create it. Also take over a discovered object, one that the service found in the agent's cluster and did not make: when it is created here, or after an import. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
   /** Agent that reads this repository. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. Changing it moves the object: the agent before gives it up and deletes nothing in a cluster, and what refers to it stays. */
   readonly agent: string;
@@ -230,7 +230,7 @@ export class Repository extends TerraformResource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_repository", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
+  /** Take over an object that exists already, instead of refusing to create it. Also take over a discovered object, one that the service found in the agent's cluster and did not make: when it is created here, or after an import. Default: `false`. */
   get adopt(): IResolvable {
     return this.getBooleanAttribute("adopt");
   }

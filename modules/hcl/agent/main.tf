@@ -7,6 +7,7 @@ resource "outpost_agent" "agent" {
   project     = var.project
   namespace   = var.namespace
   description = var.description
+  engine      = var.engine
   mode        = var.access
 }
 
@@ -65,6 +66,7 @@ resource "helm_release" "agent" {
       org     = var.org
       project = var.project
     }
+    engine     = (var.engine == "argocd") ? "none" : "outpost"
     mode       = var.mode
     namespaced = (var.access == "namespaced")
     crds = {

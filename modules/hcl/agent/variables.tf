@@ -46,6 +46,17 @@ variable "endpoint" {
   type        = string
 }
 
+variable "engine" {
+  description = "What keeps applications equal to Git. `outpost`: the agent's own controller and repo server. `argocd`: an Argo CD that runs in `namespace`; then only the link and a reader are installed."
+  type        = string
+  default     = "outpost"
+
+  validation {
+    condition     = contains(["outpost", "argocd"], var.engine)
+    error_message = "Must be one of outpost, argocd."
+  }
+}
+
 variable "https_proxy" {
   description = "Proxy on the way to the service and to Git."
   type        = string

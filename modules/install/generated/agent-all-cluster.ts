@@ -371,7 +371,8 @@ export const agent_all_cluster = [
      "argoproj.io"
     ],
     "resources": [
-     "applications"
+     "applications",
+     "applicationsets"
     ],
     "verbs": [
      "get",
@@ -388,7 +389,6 @@ export const agent_all_cluster = [
      "argoproj.io"
     ],
     "resources": [
-     "applicationsets",
      "appprojects"
     ],
     "verbs": [
@@ -456,6 +456,21 @@ export const agent_all_cluster = [
      "get",
      "create",
      "update"
+    ]
+   },
+   {
+    "apiGroups": [
+     "apps"
+    ],
+    "resources": [
+     "statefulsets",
+     "deployments"
+    ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
+    "verbs": [
+     "get"
     ]
    }
   ]
@@ -569,6 +584,21 @@ export const agent_all_cluster = [
      "get",
      "create",
      "update"
+    ]
+   },
+   {
+    "apiGroups": [
+     "apps"
+    ],
+    "resources": [
+     "statefulsets",
+     "deployments"
+    ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
+    "verbs": [
+     "get"
     ]
    }
   ]

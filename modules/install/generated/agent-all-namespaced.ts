@@ -240,7 +240,8 @@ export const agent_all_namespaced = [
      "argoproj.io"
     ],
     "resources": [
-     "applications"
+     "applications",
+     "applicationsets"
     ],
     "verbs": [
      "get",
@@ -257,7 +258,6 @@ export const agent_all_namespaced = [
      "argoproj.io"
     ],
     "resources": [
-     "applicationsets",
      "appprojects"
     ],
     "verbs": [
@@ -325,6 +325,21 @@ export const agent_all_namespaced = [
      "get",
      "create",
      "update"
+    ]
+   },
+   {
+    "apiGroups": [
+     "apps"
+    ],
+    "resources": [
+     "statefulsets",
+     "deployments"
+    ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
+    "verbs": [
+     "get"
     ]
    }
   ]
@@ -485,6 +500,21 @@ export const agent_all_namespaced = [
      "get",
      "create",
      "update"
+    ]
+   },
+   {
+    "apiGroups": [
+     "apps"
+    ],
+    "resources": [
+     "statefulsets",
+     "deployments"
+    ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
+    "verbs": [
+     "get"
     ]
    }
   ]

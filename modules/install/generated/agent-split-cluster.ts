@@ -739,7 +739,8 @@ export const agent_split_cluster = [
      "argoproj.io"
     ],
     "resources": [
-     "applications"
+     "applications",
+     "applicationsets"
     ],
     "verbs": [
      "get",
@@ -756,7 +757,6 @@ export const agent_split_cluster = [
      "argoproj.io"
     ],
     "resources": [
-     "applicationsets",
      "appprojects"
     ],
     "verbs": [
@@ -824,6 +824,21 @@ export const agent_split_cluster = [
      "get",
      "create",
      "update"
+    ]
+   },
+   {
+    "apiGroups": [
+     "apps"
+    ],
+    "resources": [
+     "statefulsets",
+     "deployments"
+    ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
+    "verbs": [
+     "get"
     ]
    }
   ]
@@ -937,6 +952,21 @@ export const agent_split_cluster = [
      "get",
      "create",
      "update"
+    ]
+   },
+   {
+    "apiGroups": [
+     "apps"
+    ],
+    "resources": [
+     "statefulsets",
+     "deployments"
+    ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
+    "verbs": [
+     "get"
     ]
    }
   ]

@@ -608,7 +608,8 @@ export const agent_split_namespaced = [
      "argoproj.io"
     ],
     "resources": [
-     "applications"
+     "applications",
+     "applicationsets"
     ],
     "verbs": [
      "get",
@@ -625,7 +626,6 @@ export const agent_split_namespaced = [
      "argoproj.io"
     ],
     "resources": [
-     "applicationsets",
      "appprojects"
     ],
     "verbs": [
@@ -693,6 +693,21 @@ export const agent_split_namespaced = [
      "get",
      "create",
      "update"
+    ]
+   },
+   {
+    "apiGroups": [
+     "apps"
+    ],
+    "resources": [
+     "statefulsets",
+     "deployments"
+    ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
+    "verbs": [
+     "get"
     ]
    }
   ]
@@ -853,6 +868,21 @@ export const agent_split_namespaced = [
      "get",
      "create",
      "update"
+    ]
+   },
+   {
+    "apiGroups": [
+     "apps"
+    ],
+    "resources": [
+     "statefulsets",
+     "deployments"
+    ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
+    "verbs": [
+     "get"
     ]
    }
   ]

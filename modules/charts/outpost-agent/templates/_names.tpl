@@ -13,6 +13,11 @@ outpost.dev/agent: {{ . | quote }}
 {{- end }}
 {{- end }}
 
+{{/* Which programs there are: `split`, `all`, or `beside` an Argo CD. */}}
+{{- define "outpost.layout" -}}
+{{ eq .Values.engine "none" | ternary "beside" .Values.mode }}
+{{- end }}
+
 {{- define "outpost.annotations" -}}
 outpost.dev/scope: {{ printf "%s/%s/%s" .Values.agent.account (default "-" .Values.agent.org) (default "-" .Values.agent.project) | quote }}
 {{- with .Values.commonAnnotations }}

@@ -1,0 +1,11 @@
+variable "namespace" {
+  description = "Namespace in which Argo CD runs."
+  type        = string
+  default     = "argocd"
+}
+
+variable "engine" {
+  description = "What keeps applications equal to Git: `argocd`, or `outpost` once you have moved over."
+  type        = string
+  default     = "argocd"
+}
