@@ -234,7 +234,38 @@ test("a tenant's set makes applications only under projects that serve the tenan
     );
     expect(
       made.map(({ metadata, spec: its }) => [metadata.name, (its as { project: string }).project, metadata.annotations?.[TENANT]]),
-    ).toEqual([["made-0", PLATFORM, "acme/-"]]);
+    ).toEqual([["made-0-0123456789ab", PLATFORM, "acme/-"]]);
+  } finally {
+    await sets.stop();
+  }
+}, 120_000);
+
+test("a tenant's set holds no name that the account gives to its own application later, nor one of another tenant's set", async () => {
+  const spec = {
+    agent: "top",
+    generators: [{ list: { elements: [{ name: "wanted" }] } }],
+    goTemplate: true,
+    template: {
+      metadata: { name: "{{ .name }}" },
+      spec: {
+        project: PLATFORM,
+        source: { repoURL: w.git.cloneUrl("mine"), path: "." },
+        destination: { name: "in-cluster", namespace: "acme-web" },
+      },
+    },
+  };
+  value(await putApplicationSet(ctx, delivery("applicationsets", "acme/-", "squats", spec)));
+  const nothing = async () => ({ kind: "stop", reason: "None", message: "" }) as never;
+  const access = (url: string) => ({ url }) as never;
+  const sets = new SetController({ home: w.client, namespace: w.namespace, repo: { look: nothing }, access, log: ctx.log });
+  await sets.start();
+  try {
+    const made = async () => (await w.object(RESOURCES.application, w.namespace, "wanted-0123456789ab"))?.metadata.annotations?.[TENANT];
+    await w.settled(async () => (await made()) === "acme/-", "made under the name of its scope");
+    expect(await w.object(RESOURCES.application, w.namespace, "wanted")).toBeUndefined();
+    expect(await deliver("-/-", "wanted", { ...appSpec("default", "mine", "acme-bare"), syncPolicy: {} })).toMatchObject({ kind: "done" });
+    expect((await w.object(RESOURCES.application, w.namespace, "wanted"))?.metadata.annotations?.[TENANT]).toBeUndefined();
+    expect(await made()).toBe("acme/-");
   } finally {
     await sets.stop();
   }

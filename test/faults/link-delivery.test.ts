@@ -92,8 +92,11 @@ test("what somebody else made is left as it is, and the service says so", async 
     metadata: { name: "taken", namespace: w.namespace },
     spec: { destination: {}, project: "theirs" },
   };
+  // Made while the agent is away, so that the service cannot know of it: otherwise it refuses the creation at once (`not_adopted`).
+  await w.agent.stop();
   must(await w.kube.create(RESOURCES.application, theirs));
   await w.putApplication("taken");
+  w.startAgent();
   const app = await until("the refusal", async () => {
     const got = await w.application("taken");
     return got?.status.delivery?.state === "Refused" && got;

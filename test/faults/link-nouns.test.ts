@@ -265,6 +265,8 @@ test("what belongs to somebody else is refused by name and left as it is", async
     "was not made by Outpost",
   );
   const spec = { sourceRepos: ["theirs"] };
+  // Made while the agent is away, so that the service cannot know of it: otherwise it refuses the creation at once (`not_adopted`).
+  await w.agent.stop();
   must(
     await w.kube.create(RESOURCES.appProject, {
       apiVersion: "argoproj.io/v1alpha1",
@@ -274,6 +276,7 @@ test("what belongs to somebody else is refused by name and left as it is", async
     }),
   );
   await put("appprojects", "theirs", project());
+  w.startAgent(w.installed);
   await refused("appprojects", "theirs", "AlreadyExists");
 
   for (const [collection, id] of [

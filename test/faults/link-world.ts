@@ -245,7 +245,7 @@ export async function asInstalled(w: LinkWorld): Promise<Daemon> {
 const SERVICE_ACCOUNT: Resource = { group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", namespaced: true };
 
 /** A kubeconfig of a service account, with a token that the API server made for it. */
-async function kubeconfigOf(w: LinkWorld, folder: string, account: string): Promise<string> {
+export async function kubeconfigOf(w: Pick<LinkWorld, "kube" | "cluster" | "namespace">, folder: string, account: string): Promise<string> {
   const path = `/api/v1/namespaces/${w.namespace}/serviceaccounts/${account}/token`;
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
   const made = must(await w.kube.json<KubeObject>("POST", path, { body }));

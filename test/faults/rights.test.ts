@@ -176,6 +176,7 @@ async function journey(): Promise<void> {
   const [actions, params] = path("applications", "shop", "/actions");
   const resource = { group: "apps", kind: "Deployment", namespace: "shop", name: "web" };
   ok(await api().POST(actions, { ...params, body: { resource, action: "restart" } }));
+  await moveAway(set("kept"));
   await remove("applicationsets", "sets");
   await remove("applications", "shop");
   await remove("repositories", "shop");
@@ -183,6 +184,20 @@ async function journey(): Promise<void> {
   await gone("applicationsets", "sets");
   await remove("appprojects", "shop");
   await gone("appprojects", "shop");
+}
+
+/** A set that goes to another agent: this one lets its applications keep what they deployed, and removes it. */
+async function moveAway(spec: Record<string, any>): Promise<void> {
+  const [agents, two] = path("agents", "two");
+  ok(await api().PUT(agents, { ...two, body: { spec: {} } }));
+  const template = { ...spec.template, metadata: { name: "kept" } };
+  await put("applicationsets", "kept", { ...spec, template });
+  const [at, { params }] = path("applicationsets", "kept");
+  ok(await api().PUT(at, { params: { ...params, query: { move: true } }, body: { spec: { ...spec, template, agent: "two" } } }));
+  const removed = ({ verb, objectRef }: AuditEvent) =>
+    verb === "delete" && objectRef?.resource === "applicationsets" && objectRef.name === "kept";
+  await until("the set to be removed", async () => w.cluster.audit().some(removed), 60_000);
+  ok(await api().DELETE(at, { params: { ...params, query: { force: true } } }));
 }
 
 const SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";

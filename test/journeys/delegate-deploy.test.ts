@@ -175,7 +175,8 @@ test(
       "NotReady",
       expect.stringMatching(/pulls-\S+: container page is in (ErrImagePull|ImagePullBackOff): .*nowhere\.invalid/),
     ]);
-    const crash = ', command: ["sh", "-c", "echo the database is not there; exit 3"]';
+    // Without a probe Kubernetes calls a container ready while it runs, be it for an instant.
+    const crash = ', readinessProbe: { tcpSocket: { port: 1 } }, command: ["sh", "-c", "echo the database is not there; exit 3"]';
     const crashes = await task("kubernetes.apply", { manifests: deployment("crashes", undefined, crash) }, 25);
     expect(end(crashes)).toEqual([
       "Failed",

@@ -159,6 +159,9 @@ test("other labels for the namespace are a difference, and the next sync brings 
   await w.until("labelled", (app) => app.status?.sync?.status === "OutOfSync", "OutOfSync");
   await sync("labelled");
   expect([(await w.get("labelled")).status?.sync?.status, await label()]).toEqual(["Synced", "c"]);
+  // As Argo CD leaves it, so that neither engine undoes what the other one wrote.
+  const annotations = (await w.object(RESOURCES.namespace, undefined, "labelled"))?.metadata.annotations;
+  expect(annotations).toEqual({ "argocd.argoproj.io/sync-options": "ServerSideApply=true" });
 });
 
 test("an operation's own options count as the application's do; objects of its own are refused by name", async () => {

@@ -46,6 +46,18 @@ test("an application of a project that does not exist is refused by name, and go
   expect(await w.object(CONFIG_MAP, "absent", "a")).toBeDefined();
 });
 
+test("a chart's dependency comes from where the project permits it, and a change of the project is heard at once", async () => {
+  const needs = 'dependencies: [{name: d, version: "1", repository: "https://charts.corp.internal"}]';
+  await w.git.createRepository("needy", { files: { "Chart.yaml": `apiVersion: v2\nname: c\nversion: 0.1.0\n${needs}\n` } });
+  await project("needy", { ...everything, sourceRepos: [w.git.cloneUrl("needy")] });
+  await w.app("needy", { repo: "needy", project: "needy" });
+  const app = await w.until("needy", (a) => condition(a, "DependencyRefused") !== undefined, "refused");
+  expect(condition(app, "DependencyRefused")?.message).toMatch(/not permitted by the project's sourceRepos/);
+  // Permitted now, but it is a name of a private network: those are registered.
+  await project("needy", everything);
+  await w.until("needy", (a) => /a private address/.test(condition(a, "DependencyRefused")?.message ?? ""), "permitted");
+});
+
 test("a project that cannot be read permits nothing", async () => {
   await project("broken", { ...everything, destinations: "everywhere" });
   await w.git.createRepository("broken", { files: { "a.yaml": configMap("a", {}) } });

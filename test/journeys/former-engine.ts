@@ -1,7 +1,7 @@
 import { parseAllDocuments } from "yaml";
 import type { Application, ResourceStatus } from "../../server/agent/controller/application.ts";
 import { gvkOf, type KubeObject } from "../../server/kube/object.ts";
-import { RESOURCES, resourcePath } from "../../server/kube/path.ts";
+import { RESOURCES, type Resource, resourcePath } from "../../server/kube/path.ts";
 import { value, type World } from "./engine-world.ts";
 
 /**
@@ -16,20 +16,40 @@ export interface Left {
   /** The application's name, its namespace and its repository. */
   name: string;
   manifests: string;
+  /** Of each of its repositories the files that make these manifests; without them one file of the first with just these. */
+  files?: Record<string, string>[];
+  /** What the tracking marks name, where that is not its name. */
+  instance?: string;
+  tracking?: Tracking;
   serverSide?: boolean;
   spec?: Partial<Application["spec"]>;
   metadata?: Partial<KubeObject["metadata"]>;
   status?: Partial<NonNullable<Application["status"]>>;
+  /** What its last sync tells besides. */
+  result?: object;
+}
+
+/** How an installation marks its objects. */
+export type Tracking = "annotation" | "label" | "annotation+label";
+
+interface How {
+  serverSide?: boolean;
+  instance?: string;
+  tracking?: Tracking;
 }
 
 /** Applies one object as Argo CD does. */
-export async function applyAsArgo(w: World, app: string, given: KubeObject, serverSide = false): Promise<KubeObject> {
+export async function applyAsArgo(w: World, app: string, given: KubeObject, how: How = {}): Promise<KubeObject> {
+  const { serverSide = false, instance = app, tracking = "annotation" } = how;
   const { group, version, kind } = gvkOf(given);
-  const resource = value(await w.client.discovery.find(group, version, kind));
+  const resource = await kindOf(w, group, version, kind);
   const namespace = resource.namespaced ? (given.metadata.namespace ?? app) : undefined;
-  const marks =
-    kind === "CustomResourceDefinition" ? {} : { [TRACKING]: `${app}:${group}/${kind}:${namespace ?? app}/${given.metadata.name}` };
-  const metadata = { ...given.metadata, ...(namespace ? { namespace } : {}), annotations: { ...given.metadata.annotations, ...marks } };
+  const marked = kind !== "CustomResourceDefinition";
+  const id = `${instance}:${group}/${kind}:${namespace ?? app}/${given.metadata.name}`;
+  const annotations = { ...given.metadata.annotations, ...(marked && tracking !== "label" ? { [TRACKING]: id } : {}) };
+  const instanceLabel = marked && tracking !== "annotation" ? { "app.kubernetes.io/instance": instance } : undefined;
+  const labels = instanceLabel ? { labels: { ...given.metadata.labels, ...instanceLabel } } : {};
+  const metadata = { ...given.metadata, ...(namespace ? { namespace } : {}), annotations, ...labels };
   const object = { ...given, metadata };
   if (serverSide)
     return value(
@@ -44,6 +64,17 @@ export async function applyAsArgo(w: World, app: string, given: KubeObject, serv
   return value(await w.client.json("POST", resourcePath(resource, namespace), { body: annotated, query: { fieldManager: MANAGER } }));
 }
 
+/** A kind that a definition of the same application brings is served a moment later. */
+async function kindOf(w: World, group: string, version: string, kind: string): Promise<Resource> {
+  let found = await w.client.discovery.find(group, version, kind);
+  await w.settled(async () => {
+    if (found.kind !== "done") w.client.discovery.forget();
+    found = await w.client.discovery.find(group, version, kind);
+    return found.kind === "done" && (await w.client.list(found.value)).kind === "done";
+  }, `serving ${kind}`);
+  return value(found);
+}
+
 export const documents = (text: string): KubeObject[] =>
   parseAllDocuments(text)
     .map((document) => document.toJS() as KubeObject)
@@ -51,13 +82,18 @@ export const documents = (text: string): KubeObject[] =>
 
 /** An Application that Argo CD has synced, with its objects. No engine runs meanwhile. */
 export async function leave(w: World, left: Left): Promise<void> {
-  const { name, manifests, spec = {}, metadata = {} } = left;
-  const repository = await w.git.createRepository(name, { files: { "app/all.yaml": manifests } });
-  const revision = (await repository.tip("refs/heads/main"))!;
+  const { name, manifests, files = [{ "app/all.yaml": manifests }], spec = {}, metadata = {} } = left;
+  const revisions: string[] = [];
+  for (const [i, content] of files.entries()) {
+    const repository = await w.git.createRepository(repositoryOf(name, i), { files: content });
+    revisions.push((await repository.tip("refs/heads/main"))!);
+  }
   await w.client.create(RESOURCES.namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   const rows: ResourceStatus[] = [];
   for (const object of documents(manifests)) {
-    const applied = await applyAsArgo(w, name, object, left.serverSide);
+    // A hook with a generated name leaves nothing by which it could be found.
+    if (!object.metadata.name) continue;
+    const applied = await applyAsArgo(w, name, object, left);
     const { group, version, kind } = gvkOf(applied);
     const hook = applied.metadata.annotations?.["argocd.argoproj.io/hook"] !== undefined;
     const namespace = applied.metadata.namespace;
@@ -72,24 +108,29 @@ export async function leave(w: World, left: Left): Promise<void> {
   }
   const app = await w.app(name, { path: "app", repo: name, ...spec }, metadata);
   const at = new Date(Date.now() - 1_000).toISOString().replace(/\.\d+/, "");
-  const source = app.spec.source!;
+  const { source, sources } = app.spec;
+  const from = sources ? { sources } : { source };
+  const upTo = sources ? { revisions } : { revision: revisions[0] };
   const status = {
     controllerNamespace: w.namespace,
-    sync: { status: "Synced", revision, comparedTo: { source, destination: app.spec.destination } },
+    sync: { status: "Synced", ...upTo, comparedTo: { ...from, destination: app.spec.destination } },
     health: { status: "Healthy", lastTransitionTime: at },
     resources: rows,
-    sourceType: "Directory",
+    ...(sources ? {} : { sourceType: "Directory" }),
     reconciledAt: at,
-    history: [{ id: 0, revision, source, deployStartedAt: at, deployedAt: at, initiatedBy: { automated: true } }],
+    history: [{ id: 0, ...upTo, ...from, deployStartedAt: at, deployedAt: at, initiatedBy: { automated: true } }],
     operationState: {
       phase: "Succeeded",
       message: "successfully synced (no more tasks)",
       startedAt: at,
       finishedAt: at,
-      operation: { sync: { revision, prune: true }, initiatedBy: { automated: true }, retry: { limit: 5 } },
-      syncResult: { revision, source, resources: [] },
+      operation: { sync: { ...upTo, prune: true }, initiatedBy: { automated: true }, retry: { limit: 5 } },
+      syncResult: { ...upTo, ...from, resources: [], ...left.result },
     },
     ...left.status,
   };
-  value(await w.client.mergePatch(RESOURCES.application, w.namespace, name, { status }));
+  value(await w.client.mergePatch(RESOURCES.application, app.metadata.namespace, name, { status }));
 }
+
+/** The repository of one of its sources. */
+export const repositoryOf = (name: string, source: number): string => (source ? `${name}-${source}` : name);

@@ -8,6 +8,8 @@ import { type Daemon, daemon, freePort, ready } from "./run.ts";
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
+  /** Where it speaks TLS, if it was asked to. */
+  readonly tlsPort?: number;
   /** Kills it without warning; `start` brings an empty one back at the same address. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -16,19 +18,25 @@ export interface RedisServer {
 
 export interface RedisOptions {
   password?: string;
+  /** Speaks TLS with this certificate too, on a port of its own. */
+  tls?: { certificate: string; key: string };
   /** The program; default the one on PATH. */
   program?: string;
   env?: NodeJS.ProcessEnv;
 }
 
 /** Starts redis-server on a free port. */
-export async function startRedis({ password, program = "redis-server", env }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis({ password, tls, program = "redis-server", env }: RedisOptions = {}): Promise<RedisServer> {
   const dir = await mkdtemp(join(tmpdir(), "redis-"));
   const port = await freePort();
+  const tlsPort = tls ? await freePort() : undefined;
+  const secure = tls
+    ? ["--tls-port", `${tlsPort}`, "--tls-cert-file", tls.certificate, "--tls-key-file", tls.key, "--tls-auth-clients", "no"]
+    : [];
   let server: Daemon | undefined;
   const start = async () => {
     const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no"];
-    server = daemon(program, [...args, ...(password ? ["--requirepass", password] : [])], { env: { ...process.env, ...env } });
+    server = daemon(program, [...args, ...secure, ...(password ? ["--requirepass", password] : [])], { env: { ...process.env, ...env } });
     await ready("redis-server", server, () => ping(port));
   };
   try {
@@ -40,6 +48,7 @@ export async function startRedis({ password, program = "redis-server", env }: Re
   return {
     url: `redis://${password ? `:${encodeURIComponent(password)}@` : ""}127.0.0.1:${port}`,
     port,
+    tlsPort,
     kill: async () => server?.stop("SIGKILL"),
     start,
     stop: async () => {
