@@ -80,7 +80,9 @@ function read(path: string): Record<string, string> | string {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, string>;
-  } catch {}
+  } catch {
+    // Told below, together with JSON of another shape.
+  }
   return `${path} is not a JSON object of known keys of agents: restore it, or move it away and compare each agent's key with its log`;
 }
 
