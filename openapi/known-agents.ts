@@ -63,8 +63,8 @@ export function refusedKey(env: Env, { agent, publicKey, ...at }: Offered): stri
   if (known === offered) return undefined;
   if (known !== undefined && env.OUTPOST_ACCEPT_AGENT_KEY !== offered)
     return (
-      `the service offers another key for agent ${agent} than before: ${offered}, while ${path} has ${known}. Whoever holds the new key can read ` +
-      `what is sealed to it. If the agent has enrolled anew, compare ${offered} with the sealKey in the agent's own log, then run this once with ` +
+      `the service offers another key for agent ${agent} than before: ${offered}, while ${path} has ${known}. The holder of the new key can read ` +
+      `everything that is sealed to it. If the agent has enrolled again, compare ${offered} with the sealKey in the agent's own log, then run this once with ` +
       `OUTPOST_ACCEPT_AGENT_KEY=${offered}`
     );
   return write(path, { ...all, [name]: offered });

@@ -32,7 +32,7 @@ const schemaOf = (name: string): Schema | undefined => {
   return schemas[name];
 };
 
-/** A list of names in a message: longer ones help nobody. */
+/** How many names a message lists. */
 const FEW = 12;
 const TYPES: Readonly<Record<string, string>> = {
   string: "a text",

@@ -8,7 +8,7 @@ import { createResource } from "./crud.ts";
 
 export const application = createResource(noun, { validate, judge: judgeApplication });
 
-/** What the contract says in words: which fields exclude each other. Unknown parts are left to the service. */
+/** What the contract says in words: which fields exclude each other. The service checks what is unknown at plan time. */
 function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const [source, sources] = [config.get("source") ?? null, config.get("sources") ?? null];
   exactlyOne(config, ["source", "sources"], root, diagnostics);

@@ -47,7 +47,7 @@ test.each(GOOD.map(([collection, spec], i) => [`${collection} ${i}: ${JSON.strin
   },
 );
 
-test("what is not known yet is left to the service", async () => {
+test("values that are unknown at plan time are left to the service", async () => {
   const config = configOf("applications", { syncPolicy: { syncOptions: ["CreateNamespace=true"] } });
   const policy = new Map(config.get("sync_policy") as ValueMap).set("sync_options", [new Unknown(), "CreateNamespaces=true"]);
   expect((await validate("applications", new Map(config).set("sync_policy", policy))).list).toMatchObject([

@@ -9,7 +9,7 @@ import { asDouble } from "../value/number.ts";
 import { Decimal, isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
 import { toSpec } from "./spec.ts";
 
-/** Checks the texts of a configuration by the rules that the service has too. What is not known yet is left to the service. */
+/** Checks the texts of a configuration by the rules that the service has too. The service checks values that are unknown at plan time. */
 export async function checkForms(collection: string, attributes: Attributes, config: ValueMap, diagnostics: Diagnostics): Promise<void> {
   // Steps and inputs name each other, so that one that is not known yet may be any of them.
   if (collection === "pipelines" && !["steps", "inputs"].every((name) => whollyKnown(config.get(name) ?? null))) return;

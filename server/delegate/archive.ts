@@ -22,7 +22,7 @@ interface Target {
 
 class Refused extends Error {}
 
-/** A file may say that it has a terabyte and take no disk at all: what is packed is bounded by what it says. */
+/** A sparse file can claim a terabyte and take no disk space: packing is bounded by the claimed size. */
 class TooLarge extends Error {
   readonly reason = "ArtifactTooLarge";
 }

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, constants, type Dir, fstatSync, lstatSync, opendi
 import { Slices } from "./slices.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW } = constants;
-// Of Linux; Node does not name it. Such a handle needs no right to the folder, and changes only the folder that it was opened on.
+// A Linux flag that Node does not name. Such a handle needs no right to the folder, and stays with the folder it was opened on.
 const O_PATH = 0o10000000;
 /** The kernel takes paths up to 4,096 bytes; a folder below that is reached through a handle on one above it. */
 const MAX_BYTES = 3_000;

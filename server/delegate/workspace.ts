@@ -97,7 +97,7 @@ export class Workspaces {
     this.#empty();
   }
 
-  // At once, so that nobody waits for the removal of a hundred thousand files.
+  // At once: removing a hundred thousand files would hold up other work.
   #moveAside(): void {
     for (const name of readdirSync(this.#tasks)) {
       if (!this.#open.has(name)) renameSync(join(this.#tasks, name), join(this.#trash, randomBytes(6).toString("hex")));

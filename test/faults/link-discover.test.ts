@@ -205,7 +205,7 @@ test("a cluster that is taken over keeps its name and token, and is not written 
   expect((await fieldsOf("cluster-aws")).config).toBe(aws);
 });
 
-test("a mark that somebody copied into another namespace makes nothing the service's own there", async () => {
+test("a mark copied into another namespace does not make objects there the service's own", async () => {
   const annotations = {
     "outpost.dev/uid": "service-uid-2",
     "outpost.dev/generation": "1",

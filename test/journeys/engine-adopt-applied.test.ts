@@ -3,7 +3,7 @@ import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { configMap, synced, value, type World, world } from "./engine-world.ts";
 import { leave } from "./former-engine.ts";
 
-/** What Argo CD applied on the server's side: plain texts of Secrets, and applications that are made anew over their objects. */
+/** Server-side applies of Argo CD: plain texts of Secrets, and applications that are created again over their objects. */
 const JOB: Resource = { group: "batch", version: "v1", kind: "Job", plural: "jobs", namespaced: true };
 const FILE = "app/all.yaml";
 const NAMES = ["texts", "mixed", "late-texts", "client-texts"];
@@ -67,7 +67,7 @@ test("a plain text that left Git while no engine ran is a difference, and goes w
 });
 
 test.each([true, false])(
-  "an application made anew over what was applied on the server's side (%s) begins no sync and runs no hook",
+  "an application created again over server-side applied objects (%s) starts no sync and runs no hook",
   async (serverSide) => {
     const name = serverSide ? "anew-server" : "anew-client";
     await w.halt();

@@ -210,7 +210,7 @@ async function leaveAll(w: World, method: Tracking): Promise<void> {
   value(await w.client.create(RESOURCES.appProject, project));
   await w.cluster(EDGE, `https://localhost:${new URL(w.api.url).port}`);
   for (const name of NAMES) await leave(w, { name, tracking: method, ...SORTS[name]!.left(w) });
-  // Somebody has written into it besides.
+  // Another client has written into it too.
   const managed = { name: "labelled", labels: { team: "a" }, annotations: BY_SERVER };
   const query = { fieldManager: "argocd-controller", force: true };
   const body = { apiVersion: "v1", kind: "Namespace", metadata: managed };

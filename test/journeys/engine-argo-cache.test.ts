@@ -118,7 +118,7 @@ test("an application's objects, what came of them and where it runs are there fo
     }),
   );
   await w.refresh("shown");
-  // The cluster's defaults come in by the API server, and another look begins at once: what is read is the newest.
+  // The API server adds defaults, which starts another look at once: this reads the newest.
   const tree = await shown("app|resources-tree|shown", ({ nodes }) =>
     nodes?.some((node: Json) => node.kind === "Pod" && node.health?.status === "Healthy"),
   );
@@ -237,7 +237,7 @@ test("of a Secret only equality is seen, and what a sync would change is shown b
     "Change both",
   );
   await w.refresh("masked");
-  // No wait here: whoever asked for the refresh reads at once.
+  // No wait here: the client that asked for the refresh reads at once.
   const [config, secret] = await entry("app|managed-resources|masked");
   expect([config.modified, secret.modified]).toEqual([true, true]);
   expect(state(config.normalizedLiveState).data).toEqual({ a: "1", b: "2" });
@@ -264,7 +264,7 @@ test("readers are told on the channel, and an application that goes takes its en
   await listener.subscribe(`app|managed-resources|brief|${VERSION}`);
   listener.on("message", (_channel, message) => heard.push(message));
 
-  // No watch of the controller shows this one. It is found because somebody listens.
+  // The controller has no watch for this one. It is found because a client listens.
   const uid = nodes[0].uid;
   const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "registry.example/web:1" }] } };
   value(

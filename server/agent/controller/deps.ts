@@ -103,7 +103,7 @@ export function remember({ memory }: Pick<Deps, "memory">, name: string): Memory
   return known;
 }
 
-/** What was refused may be permitted now: the next look at an application asks anew. False when nothing was refused. */
+/** Forgets refusals: the next look at an application asks again. False when nothing was refused. */
 export function askAgain({ memory }: Pick<Deps, "memory">, name: string): boolean {
   const known = memory.get(name);
   if (!known?.failure) return false;

@@ -90,7 +90,7 @@ function unrecorded(app: Application, { live, own }: Destination, { revisions }:
   if (status !== "Synced" || !automated || automated.enabled === false) return false;
   const last = app.status?.operationState;
   if (isDeepStrictEqual(revisionsOf(last?.syncResult), revisions)) return false;
-  // What was applied before the application was made is none of its own work: it was made anew over objects that were there.
+  // Objects applied before the Application existed are not its own work: it was created again over existing objects.
   const made = Date.parse(app.metadata.creationTimestamp ?? "") || 0;
   const since = Math.max(Date.parse(last?.finishedAt ?? "") || 0, made - 1);
   const entries = [...live.ofApp(appLabel(instanceOf(app, own))).values()].flatMap(({ metadata }) => metadata.managedFields ?? []);

@@ -37,7 +37,7 @@ export async function inheritTexts(destination: Destination, resource: Resource,
   // Of managed fields the watch keeps our own entry alone.
   const read = await destination.client.get(resource, namespace, name);
   if (read.kind !== "done") return read;
-  if (read.value.metadata.uid !== uid) return again(KUBE.conflict, `${describe(current)} was made anew meanwhile`);
+  if (read.value.metadata.uid !== uid) return again(KUBE.conflict, `${describe(current)} was created again meanwhile`);
   const own = read.value.metadata.managedFields?.find(isOurs);
   if (!own?.fieldsV1?.[TEXTS]) return undefined;
   const taken = await takeOver(destination, resource, read.value, [{ ...own, fieldsV1: withTexts(own.fieldsV1) }], [TEXTS]);

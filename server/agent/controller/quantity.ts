@@ -3,7 +3,7 @@ const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 // From a billionth up, as the API server counts.
 const DECIMAL: Record<string, number> = { n: -9, u: -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
-/** A Kubernetes quantity in billionths, such as `100m`, `0.1` or `64Mi`; undefined for what is none, or is finer than that. */
+/** A Kubernetes quantity in billionths, such as `100m`, `0.1` or `64Mi`; undefined for other texts and for finer values. */
 export function billionths(value: unknown): bigint | undefined {
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text !== "string" || text.length > 40) return undefined;

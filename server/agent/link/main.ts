@@ -28,7 +28,7 @@ import { lazily, readsSecret } from "./tasks/remote/main.ts";
  *   KUBECONFIG                the cluster, when not running in it
  *   POD_NAMESPACE             where Applications and Secrets are (or OUTPOST_NAMESPACE; default outpost-agent)
  *   OUTPOST_ENGINE            "none": beside an Argo CD, with no controller and no repo server of ours (default "outpost")
- *   OUTPOST_APPLICATION_NAMESPACES, OUTPOST_APPLICATIONSET_NAMESPACES  as the controller has them: what is there is shown too
+ *   OUTPOST_APPLICATION_NAMESPACES, OUTPOST_APPLICATIONSET_NAMESPACES  as the controller has them: objects there are reported too
  *   OUTPOST_REPO_URL          the repo server, with OUTPOST_REPO_TOKEN_FILE; without it, one in this process
  *   OUTPOST_CONTROLLER_URL    the controller, with OUTPOST_READS_TOKEN_FILE: it answers questions about the cluster, and this program needs no rights
  *                             outside its namespace. Without it, they are answered in this process

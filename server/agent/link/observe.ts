@@ -28,7 +28,7 @@ export interface ObserverOptions {
   inbox: Inbox;
   /** A repository's or cluster's Secret is new or has changed. */
   connection(held: { collection: Collection; key: string; uid: string; object: KubeObject }): void;
-  /** Told of everything that there is, whoever made it. */
+  /** Hears of every object in the agent's namespaces, also those that the service did not make. */
   discovery?: Discovery;
   signal: AbortSignal;
 }
@@ -44,7 +44,7 @@ const NEWS_MS = 250;
 const SETTINGS = new Set(["argocd-cm", "argocd-cmd-params-cm"]);
 /** What tenants get power by. */
 const MARKED = new Set([RESOURCES.application.kind, RESOURCES.appProject.kind, APPLICATION_SET.kind]);
-// Whoever made them: what the service did not make it is told of too.
+// Reported also where the service did not make them.
 const WATCHED: readonly Watched[] = [
   { resource: RESOURCES.application, needed: true },
   { resource: RESOURCES.secret, labelSelector: SECRET_TYPE, needed: true },
@@ -190,7 +190,7 @@ export class Observer {
     if (here && kind === RESOURCES.application.kind) this.#keep(name, madeBy(object));
     if (kind === RESOURCES.configMap.kind && SETTINGS.has(name)) this.#settings.set(name, object);
     let found = foundIn(kind, object, ctx.account, place);
-    // Whoever may make applications in another namespace may write any mark there.
+    // Users who may create applications in another namespace can write any mark there.
     if (!here) found = found.filter(({ uid }) => ctx.elsewhere?.get(uid) === place);
     if (here && kind === APPLICATION_SET.kind) {
       if (found.length) this.#foreign.delete(name);

@@ -137,7 +137,7 @@ const signsIn = (spec: Spec): boolean =>
 const isSignIn = (name: string): boolean => SIGN_IN.includes(name) || /^(githubApp|azure)/.test(name);
 
 /**
- * What stays in a Secret that was taken over: fields that we do not know, such as the name that Argo CD shows, and how it signs in unless the
+ * Fields that stay in a Secret that was taken over: unknown fields, such as the name that Argo CD shows, and the sign-in unless the
  * specification says that.
  */
 function takenOver(existing: KubeObject | undefined, known: Record<string, unknown>, other: boolean): Record<string, string | undefined> {

@@ -177,7 +177,7 @@ function refusal(repository: string, { permitted, allowLocal = false }: Dependen
   if (!permitted.every((sourceRepos) => permitsSource({ sourceRepos: [...sourceRepos] }, repository)))
     return "not registered with this agent, and not permitted by the project's sourceRepos; add it there, register it";
   const host = URL.canParse(repository) ? new URL(repository.replace(/^oci:/, "https:")).hostname : "";
-  // What has such a name lies in a private network: its operator says by registering it that charts may lead there.
+  // Such a name is in a private network: by registering it, the operator permits charts to refer to it.
   return !allowLocal && (host === "" || mayBeLocal(host)) ? "a private address and not registered with this agent; register it" : undefined;
 }
 

@@ -69,7 +69,7 @@ export function nameOf(caller: Caller | undefined): string {
   return `key:${placed(caller.key, caller.key.id)}`;
 }
 
-/** Keys of one lineage count as one person: whoever may make a key may use it. */
+/** Keys of one lineage count as one person: the maker of a key can use it. */
 export function lineageOf(caller: Caller | undefined): string {
   return (caller?.kind === "key" ? caller.key.lineage : undefined) ?? nameOf(caller);
 }

@@ -25,7 +25,7 @@ type Decision = NonNullable<Schemas["RunStep"]["decisions"]>[number];
 /** A person, as far as the service can tell: the lineage of a key. Decisions of the version before say the key alone. */
 export const personOf = ({ by, lineage }: Pick<Decision, "by" | "lineage">): string => lineage ?? by;
 
-/** Counts who approved; nothing when nobody did. Keys of one lineage count as one person, with the highest role. */
+/** Counts approvers; undefined without any. Keys of one lineage count as one person, with the highest role. */
 export function countApprovals(decisions: readonly Decision[], requester: string): ApprovalGiven | undefined {
   const people = new Map<string, boolean>();
   for (const one of decisions) {

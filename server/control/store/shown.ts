@@ -36,7 +36,7 @@ export async function tryFindDelivered(
   return row && { uid: row.uid, org: row.org, project: row.project, id: row.id };
 }
 
-/** Mappings of an agent. They are in the agent's own scope, so nobody below it can draw objects of it to themselves. */
+/** Mappings of an agent. They are in the agent's own scope, so a lower scope cannot map objects to itself. */
 export async function mappingsOf(sql: Sql, agent: Scope & { id: string }): Promise<Mapping[]> {
   const rows = await sql.query(
     `select id, spec from objects where account = $1 and collection = 'argoprojectmappings' and org = $2 and project = $3 and spec->>'agent' = $4`,

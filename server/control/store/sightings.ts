@@ -135,7 +135,7 @@ export interface Counted {
   refused: number;
 }
 
-/** Counts the reports of rounds. A later round, and one of another session, begins anew. */
+/** Counts the reports of a round. A later round, or one of another session, starts from zero. */
 export async function countRounds(tx: Tx, account: string, agentUid: string, session: string, counted: readonly Counted[]): Promise<void> {
   for (const { collection, namespace, round, taken, refused } of counted)
     await tx.query(

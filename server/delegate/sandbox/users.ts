@@ -4,7 +4,7 @@
  *
  *   $1 $2 user and group that its root is outside   $3 first of the others outside   then the command
  *
- * Whoever holds the namespace open must not be root outside: the command could take that process over.
+ * The process that holds the namespace open must not be root outside: the command could take it over.
  */
 export const USERS = `set -e
 PATH=/usr/sbin:/usr/bin:/sbin:/bin

@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { Registry } from "prom-client";
 import { type RedisServer, startRedis } from "../../../../test/servers/redis.ts";
+import { until } from "../../../../test/servers/run.ts";
 import { KubeClient } from "../../../kube/client.ts";
 import type { Application } from "../application.ts";
 import { type Deps, remember } from "../deps.ts";
@@ -64,7 +65,7 @@ test("an application that goes away before it is written holds up no other", asy
       cache.changed(name);
     }
     store.gone("gone");
-    while (!(await reader.exists("app|resources-tree|there|1.8.3.gz"))) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until("the tree of the application that is there", async () => (await reader.exists("app|resources-tree|there|1.8.3.gz")) === 1);
     expect(await reader.keys("app|*|gone|*")).toEqual([]);
   } finally {
     await cache.stop();

@@ -30,7 +30,7 @@ export interface ArgoCacheOptions {
 const PARALLEL = 2;
 const CLUSTERS_MS = 10_000;
 const CLUSTERS_TTL_SECONDS = 600;
-// How often it is asked which applications somebody looks at in a browser; these are written that often.
+// Applications that are open in a browser are looked up, and written again, this often.
 const VIEWERS_MS = 5_000;
 const VIEWERS_PAGE = 500;
 // A refresh that was asked for waits so long for its entries: who asked reads them at once.
@@ -279,7 +279,7 @@ export class ArgoCache {
     return result;
   }
 
-  /** Those that somebody looks at are kept fresh, even where what changes is a Pod that is not watched. */
+  /** Keeps the applications that are open in a browser fresh: a Pod may change without being watched. */
   async #viewers(): Promise<void> {
     const { names } = this.#schedule;
     for (let from = 0; from < names.length; from += VIEWERS_PAGE) {

@@ -45,7 +45,7 @@ export class Connection {
       maxRetriesPerRequest: 0,
       enableOfflineQueue: false,
       autoResubscribe: false,
-      // What was not answered is made anew after the next connection. Without this a command of a lost connection never ends.
+      // Unanswered commands are sent again after the next connection. Without this, a command of a lost connection never ends.
       autoResendUnfulfilledCommands: false,
       retryStrategy: (times) => RETRY_MS[Math.min(times, RETRY_MS.length) - 1]!,
     });

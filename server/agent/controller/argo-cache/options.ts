@@ -28,7 +28,7 @@ export function readCacheOptions(configMaps: readonly KubeObject[], env: NodeJS.
   const text = (value: unknown) => (typeof value === "string" ? value.trim() : "");
 
   let server = env.OUTPOST_ARGOCD_REDIS_SERVER || text(params["redis.server"]) || undefined;
-  // Whoever may write the ConfigMap would otherwise decide where the states of all objects go.
+  // Otherwise anyone who may write the ConfigMap decides where the states of all objects go.
   if (env.OUTPOST_ARGOCD_REDIS_SERVER === "off") server = undefined;
   if (server && !SERVER.test(server)) {
     problems.push("redis.server must be a host and a port, for example argocd-redis:6379");

@@ -2,7 +2,7 @@ const BINARY: Record<string, bigint> = { Ki: 1n << 10n, Mi: 1n << 20n, Gi: 1n <<
 const DECIMAL: Record<string, number> = { n: -9, u: -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const FORM = /^([+-]?)(\d{0,24})(?:\.(\d{0,24}))?(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?\d{1,2}))?$/;
 
-/** Thousandths of a quantity such as `250m` or `1.5Gi`, rounded up as Kubernetes does; 0 for what is none. */
+/** Thousandths of a quantity such as `250m` or `1.5Gi`, rounded up as Kubernetes does; 0 for other texts. */
 export function milli(quantity: unknown): number {
   const match = FORM.exec(typeof quantity === "number" ? String(quantity) : typeof quantity === "string" ? quantity.trim() : "");
   if (!match) return 0;

@@ -34,7 +34,7 @@ test("a change while it is written is written once more", () => {
   expect(schedule.next(NONE)).toEqual({ name: "a" });
 });
 
-test("while something is on its way it is looked at again, ever less often, and each change begins anew", () => {
+test("an application in transition is written again at growing intervals, and a change starts the intervals over", () => {
   const { clock, schedule } = made();
   const waits: number[] = [];
   for (let i = 0; i < 6; i++) {

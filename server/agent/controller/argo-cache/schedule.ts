@@ -40,7 +40,7 @@ export class Schedule {
     this.#soon(entry);
   }
 
-  /** Somebody looks at it: it may have changed unseen. */
+  /** It is open in a browser: it may have changed without an event. */
   watched(name: string): void {
     const entry = this.#entry(name);
     entry.changedAt = this.#now();
@@ -69,7 +69,7 @@ export class Schedule {
     entry.dueAt = Math.min(entry.dueAt, next);
   }
 
-  /** What was written is gone, or is no more believed to be there. */
+  /** The entries are gone, or can no longer be trusted. */
   lost(): void {
     let at = this.#now();
     for (const entry of this.#entries.values()) Object.assign(entry, { dueAt: at++, states: undefined, tree: undefined });

@@ -6,7 +6,7 @@ const MESSAGE = 1_024;
 // As many as a person wants to read.
 const NAMED = 5;
 
-/** What the agent says of itself: only what is wrong. */
+/** The agent's own conditions: only problems. */
 export class Conditions {
   readonly #changed: () => void;
   readonly #failed = new Map<string, { reason: string; what: string }>();

@@ -168,7 +168,7 @@ export class Discovery implements Source {
   }
 
   batch(open: Open, limit = BATCH_COUNT): Batch | undefined {
-    // Its first exchange is still to come; then everything is told anew.
+    // Its first exchange is still to come, and reports everything.
     if (open !== this.#session) return undefined;
     const sent: [key: string, revision: number][] = [];
     const discovered: DiscoveredReport[] = [];

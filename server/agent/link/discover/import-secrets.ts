@@ -7,7 +7,7 @@ import type { Imported } from "./import.ts";
 import { withoutUserInfo } from "./user-info.ts";
 
 const AGENT = "agent";
-// All that is read of such a Secret. Everything else is a credential, or may hold one: of that only the names are told.
+// The only fields read from such a Secret. Every other field may be a credential: only its name is reported.
 const REPOSITORY = ["url", "type", "project", "name"];
 const CLUSTER = ["name", "server", "project", "namespaces", "clusterResources"];
 

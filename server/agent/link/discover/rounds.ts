@@ -24,7 +24,7 @@ export class Rounds {
     return round;
   }
 
-  /** Numbers begin anew with each session. */
+  /** Each session starts its numbers at one. */
   reset(): void {
     for (const round of this.#rounds.values()) Object.assign(round, { number: 0, open: false });
   }

@@ -95,7 +95,7 @@ export async function rootsOf({ app, destination }: Glance, below: Below): Promi
       else if (mine(object)) roots.set(keyOf(object), { object });
     }
   });
-  // Those that another program than ours deployed, or that nobody has marked yet.
+  // Objects that another program deployed, or that have no mark yet.
   const missing = [...roots.values()].filter(({ object, row }) => !object && row && row.health?.status !== "Missing");
   await inParallel(missing, PARALLEL, async (root) => {
     const { group = "", version, kind, namespace, name } = root.row!;

@@ -6,7 +6,7 @@ import type { SessionRow } from "../../store/sessions.ts";
 import { writing } from "../../store/writer.ts";
 import type { Services } from "../services.ts";
 
-/** Takes in what an agent says of itself; a list that says nothing new writes nothing. */
+/** Stores the agent's own conditions; an unchanged list writes nothing. */
 export async function takeConditions(s: Services, session: SessionRow, said: readonly Schemas["WorkerCondition"][]): Promise<void> {
   const { account, objectUid } = session;
   const next = (agent: Awaited<ReturnType<typeof tryFindByUid>>, now: Date) =>

@@ -23,7 +23,7 @@ export async function withOwners(sql: Sql, objects: Stored[]): Promise<Stored[]>
   );
 }
 
-/** An owner with its address, if the service has it and whoever sees the object may see it too. */
+/** An owner with its address, if the service has it and the caller may see it. */
 export async function ownerOf(sql: Sql, object: Stored, owner: Schemas["Owner"]): Promise<Schemas["Owner"]> {
   const agent = object.agentUid === undefined ? undefined : await tryFindByUid(sql, object.account, object.agentUid);
   if (!agent) return owner;

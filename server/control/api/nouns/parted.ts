@@ -7,7 +7,7 @@ const WORDS: Readonly<Record<string, string>> = { clusters: "cluster", repositor
 
 /**
  * Says at what refers to a moved object whether both are with the same agent now. Moving everything takes several writes, in this order, so
- * that a move alone is not refused; but what stays behind goes on with a copy that nobody changes, and must say so.
+ * that a move alone is not refused. The objects left behind keep a copy that is no longer updated, and must say so.
  */
 export async function noteParted(w: Writer, moved: Stored): Promise<void> {
   for (const uid of await referrersOf(w, w.account, moved.uid)) {
