@@ -1,4 +1,4 @@
-import { escapePointer } from "./json.ts";
+import { escapePointer } from "./json/json.ts";
 import { done, type Outcome, stop } from "./outcome.ts";
 
 /** `${secret:SOURCE/PATH#KEY}`: what stands in parameters instead of a secret. */

@@ -1,6 +1,6 @@
 import { colours, plain, printable, useColour } from "./colour.ts";
-import { showAge, showDuration, tryParseDuration } from "./duration.ts";
-import { hunks, lineDiff } from "./line-diff.ts";
+import { showAge, showDuration, tryParseDuration } from "./lang/duration.ts";
+import { hunks, lineDiff } from "./lang/line-diff.ts";
 import { columns, cut, pairs, table } from "./table.ts";
 
 const red = colours(true).red;

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { codes } from "../../openapi/contract/codes.ts";
 import { generateSealKeys, open } from "../../openapi/seal.ts";
 import { colours } from "../base/colour.ts";
-import { diffText } from "./app.ts";
-import { readEvents } from "./events.ts";
-import { exitOf } from "./failure.ts";
-import { application } from "./nouns.ts";
+import { diffText } from "./app/app.ts";
+import { application } from "./objects/nouns.ts";
+import { readEvents } from "./output/events.ts";
+import { exitOf } from "./output/failure.ts";
+import { localLookup } from "./session/transport.ts";
 import { type Answer, person, type Seen } from "./testing.ts";
-import { localLookup } from "./transport.ts";
 
 const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
 const app = (status: object) => ({ ...head, id: "guestbook", spec: { agent: "prod", destination: {} }, status });

@@ -1,24 +1,24 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { adminVerbs } from "./admin.ts";
-import { adoptVerb, isDiscovered } from "./adopt.ts";
-import { appVerbs } from "./app.ts";
-import { setVerbs } from "./appset.ts";
+import { adminVerbs } from "./admin/admin.ts";
+import { offlineVerbs } from "./admin/offline.ts";
+import { appVerbs } from "./app/app.ts";
+import { setVerbs } from "./app/appset.ts";
 import { completionVerb } from "./completion.ts";
-import { chartsVerb, refsVerb, testVerb } from "./connections.ts";
-import { describeFailure, EXIT, type Exit, Failure } from "./failure.ts";
-import { type Io, paint } from "./io.ts";
-import { loginVerbs } from "./login.ts";
-import { NOUNS } from "./nouns.ts";
-import { offlineVerbs } from "./offline.ts";
-import { pipelineVerbs, runsVerbs } from "./pipeline.ts";
+import { adoptVerb, isDiscovered } from "./objects/adopt.ts";
+import { chartsVerb, refsVerb, testVerb } from "./objects/connections.ts";
+import { NOUNS } from "./objects/nouns.ts";
+import { readVerbs } from "./objects/read.ts";
+import { rotateVerb, secretVerb } from "./objects/webhook.ts";
+import { workerVerbs } from "./objects/workers.ts";
+import { applyVerb, writeVerbs } from "./objects/write.ts";
+import { describeFailure, EXIT, type Exit, Failure } from "./output/failure.ts";
+import { type Io, paint } from "./output/io.ts";
 import { PROGRAMS, programCommand, programOf } from "./programs.ts";
-import { readVerbs } from "./read.ts";
-import { globalOptions } from "./session.ts";
-import { taskVerbs } from "./task.ts";
-import { rotateVerb, secretVerb } from "./webhook.ts";
-import { workerVerbs } from "./workers.ts";
-import { applyVerb, writeVerbs } from "./write.ts";
+import { loginVerbs } from "./session/login.ts";
+import { globalOptions } from "./session/session.ts";
+import { pipelineVerbs, runsVerbs } from "./task/pipeline.ts";
+import { taskVerbs } from "./task/task.ts";
 
 const EXITS = `
 Exit codes:

@@ -2,8 +2,8 @@ import { type OperationId, operations } from "../../openapi/contract/operations.
 import { generateSealKeys } from "../../openapi/seal.ts";
 import { outpost } from "./command.ts";
 import { complete } from "./completion.ts";
-import { specFlagsOf } from "./flags.ts";
-import { listOf, NOUNS } from "./nouns.ts";
+import { listOf, NOUNS } from "./objects/nouns.ts";
+import { specFlagsOf } from "./output/flags.ts";
 import { operationOf, person, type Seen } from "./testing.ts";
 
 const object = {

@@ -1,6 +1,6 @@
 import type { Command, Option } from "commander";
-import { EXIT, Failure } from "./failure.ts";
-import type { Io } from "./io.ts";
+import { EXIT, Failure } from "./output/failure.ts";
+import type { Io } from "./output/io.ts";
 
 /** `outpost completion bash|zsh|fish`: a small script that asks this program for the words that may come next. */
 export function completionVerb(root: Command, io: Io): void {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { run } from "./command.ts";
-import { EXIT } from "./failure.ts";
-import { processIo } from "./io.ts";
+import { EXIT } from "./output/failure.ts";
+import { processIo } from "./output/io.ts";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import { useColour } from "../base/colour.ts";
-import { follow } from "../base/signal.ts";
-import { EXIT, Failure } from "./failure.ts";
-import type { Io } from "./io.ts";
+import { follow } from "../base/process/signal.ts";
+import { EXIT, Failure } from "./output/failure.ts";
+import type { Io } from "./output/io.ts";
 
 /**
  * The programs that run until they are told to stop. Each is loaded only when it is started, so that a person's command
@@ -37,7 +37,7 @@ const reader: Run = async (env, signal) => (await import("../agent/link/tasks/re
 const repoServer: Run = async (env, signal) => (await import("../agent/repo/main.ts")).runRepoServer(env, signal);
 const pluginServer: Run = async (env, signal) => (await import("../agent/plugin/main.ts")).runPluginServer(env, signal);
 const delegate: Run = async (env, signal) => {
-  const kept = await (await import("../delegate/keeper.ts")).startKept(env, signal);
+  const kept = await (await import("../delegate/process/keeper.ts")).startKept(env, signal);
   return kept ?? (await import("../delegate/main.ts")).runDelegate(env, signal);
 };
 

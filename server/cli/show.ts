@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import { type Colours, printable } from "../base/colour.ts";
 import { table } from "../base/table.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./session/session.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tables read any noun's fields; the service has validated them
 export type Json = Record<string, any>;

@@ -1,7 +1,7 @@
 import { type OperationId, operations } from "../../openapi/contract/operations.ts";
 import { run } from "./command.ts";
-import type { Exit } from "./failure.ts";
-import type { Io } from "./io.ts";
+import type { Exit } from "./output/failure.ts";
+import type { Io } from "./output/io.ts";
 import type { Json } from "./show.ts";
 
 export interface Seen {

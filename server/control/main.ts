@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isLoopbackHost } from "../base/plain-http.ts";
+import { isLoopbackHost } from "../base/cloud/plain-http.ts";
 import { FIRST_ACCOUNT, firstStart } from "./access/first.ts";
 import { loadMasterKeys } from "./access/master.ts";
 import { loadSigner } from "./access/signer.ts";

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { tryParseDuration } from "../base/duration.ts";
+import { tryParseDuration } from "../base/lang/duration.ts";
 import type { MasterKeySettings } from "./access/master.ts";
 import type { Limits } from "./domain/limits.ts";
 import { TrustedProxies } from "./strangers/address.ts";

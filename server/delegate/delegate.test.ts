@@ -6,9 +6,9 @@ import { freePort } from "../../test/servers/run.ts";
 import { within } from "../../test/within.ts";
 import { startService, type TestService } from "../control/testing/service.ts";
 import { runDelegate } from "./main.ts";
+import { findMarked } from "./process/tree.ts";
 import { createTask, getTask, type LocalDelegate, logsOf, makeDelegate, startDelegate, waitTask } from "./testing/delegate.ts";
 import { temporaryFolder, until } from "./testing/temporary.ts";
-import { findMarked } from "./tree.ts";
 
 /** The delegate against the real service; what needs several programs or kills is in test/faults. */
 const dir = temporaryFolder();

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { WorkerTask } from "../link/exchange.ts";
-import type { Headroom } from "./headroom.ts";
+import type { Headroom } from "./process/headroom.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
-import type { Ended } from "./task.ts";
+import type { Ended } from "./task/task.ts";
 
 export interface Measured {
   running(): number;

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { jest } from "@jest/globals";
 import { within } from "../../test/within.ts";
 import { startService, type TestService } from "../control/testing/service.ts";
+import { findMarked } from "./process/tree.ts";
 import { createTask, getTask, type LocalDelegate, makeDelegate, startDelegate, waitTask } from "./testing/delegate.ts";
 import { temporaryFolder, until } from "./testing/temporary.ts";
-import { findMarked } from "./tree.ts";
 
 /** A token that is revoked, and an identity that is copied, against the real service. */
 const dir = temporaryFolder();

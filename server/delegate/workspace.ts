@@ -2,8 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Lease } from "../link/leases.ts";
-import { emptyTrash } from "./removal.ts";
-import { endTree, findMarked } from "./tree.ts";
+import { endTree, findMarked } from "./process/tree.ts";
+import { emptyTrash } from "./task/removal.ts";
 
 /** The folders of one attempt. */
 export interface Workspace {

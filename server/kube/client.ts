@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
-import { guardedLookup, isMetadata } from "../base/address.ts";
+import { guardedLookup, isMetadata } from "../base/cloud/address.ts";
 import { again, done, type Failure, type Outcome } from "../base/outcome.ts";
 import type { Secret } from "../base/secret.ts";
 import { type KubeConfig, SignInFailed } from "./config.ts";

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Pool } from "undici";
-import { waitingFor } from "../base/signal.ts";
+import { waitingFor } from "../base/process/signal.ts";
 import { DeadlineOver, exchange } from "./exchange.ts";
 
 let server: Server;

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { onAbort } from "../base/signal.ts";
+import { onAbort } from "../base/process/signal.ts";
 
 // An object is at most 1.5 MB in etcd; a page of a list holds 500 of them and is seldom a hundredth of this.
 const MAX_BYTES = 256 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { Failure } from "../base/outcome.ts";
-import { follow, onAbort } from "../base/signal.ts";
+import { follow, onAbort } from "../base/process/signal.ts";
 import type { KubeClient } from "./client.ts";
 import { KUBE } from "./errors.ts";
 import type { KubeObject } from "./object.ts";

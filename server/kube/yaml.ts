@@ -1,6 +1,6 @@
 import { Composer, type Document, Lexer, Parser, type ScalarTag, type Tags } from "yaml";
+import { collectionKey } from "../base/json/yaml-keys.ts";
 import { done, type Failure, type Outcome, stop } from "../base/outcome.ts";
-import { collectionKey } from "../base/yaml-keys.ts";
 import type { KubeObject } from "./object.ts";
 
 /** Reason of a text that is no list of objects; a constant for machines. */

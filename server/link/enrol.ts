@@ -1,5 +1,5 @@
 import type { Schemas } from "../../openapi/client.ts";
-import { canonical } from "../base/canonical.ts";
+import { canonical } from "../base/json/canonical.ts";
 import { again, done, type Outcome, stop } from "../base/outcome.ts";
 import { hello } from "./hello.ts";
 import type { Enrolment, Identity, IdentityStore } from "./identity.ts";

@@ -1,5 +1,5 @@
 import type { Schemas } from "../../openapi/client.ts";
-import { canonical } from "../base/canonical.ts";
+import { canonical } from "../base/json/canonical.ts";
 import { again, done, later, type Outcome } from "../base/outcome.ts";
 import { type Ended, type Enrolled, type EnrolOptions, enrol } from "./enrol.ts";
 import { hello } from "./hello.ts";

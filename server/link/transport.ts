@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { rootCertificates } from "node:tls";
 import { EnvHttpProxyAgent, request } from "undici";
 import { again, done, type Failure, later, type Outcome, stop } from "../base/outcome.ts";
-import { follow } from "../base/signal.ts";
+import { follow } from "../base/process/signal.ts";
 import { faultOf, LAYER, type Route } from "./fault.ts";
 import { type ProxySettings, proxyOf, proxySettings } from "./proxy.ts";
 import { retryAfterMs } from "./retry.ts";

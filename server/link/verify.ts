@@ -1,6 +1,6 @@
 import type { Schemas } from "../../openapi/client.ts";
 import type { Validate } from "../../openapi/contract/validators.js";
-import { canonical } from "../base/canonical.ts";
+import { canonical } from "../base/json/canonical.ts";
 import { done, type Outcome, stop } from "../base/outcome.ts";
 import { verify } from "./keys.ts";
 

@@ -219,5 +219,10 @@ test("what nobody may guess comes from the system's source of random numbers: th
   const files = (readdirSync(cwd, { recursive: true }) as string[]).filter((file) => file.endsWith(".ts") && !/test/.test(file));
   expect(files.length).toBeGreaterThan(300);
   const users = files.filter((file) => readFileSync(`${cwd}/${file}`, "utf8").includes("Math.random"));
-  expect(users.sort()).toEqual(["agent/controller/argo-cache/schedule.ts", "agent/controller/live.ts", "kube/watch.ts", "link/retry.ts"]);
+  expect(users.sort()).toEqual([
+    "agent/controller/argo-cache/schedule.ts",
+    "agent/controller/cluster/live.ts",
+    "kube/watch.ts",
+    "link/retry.ts",
+  ]);
 });

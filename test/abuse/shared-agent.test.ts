@@ -1,11 +1,11 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Schemas } from "../../openapi/client.ts";
 import { clusterWorld } from "../../server/agent/appset/cluster-world.ts";
-import { putCluster } from "../../server/agent/link/cluster.ts";
 import { testRepository } from "../../server/agent/link/connections.ts";
 import type { Context } from "../../server/agent/link/context.ts";
+import { putCluster } from "../../server/agent/link/deliveries/cluster.ts";
+import { putRepository } from "../../server/agent/link/deliveries/repository.ts";
 import { Observer } from "../../server/agent/link/observe.ts";
-import { putRepository } from "../../server/agent/link/repository.ts";
 import { ALLOWED_SCOPES, TENANT } from "../../server/agent/project/tenant.ts";
 import { Secret } from "../../server/base/secret.ts";
 import type { KubeObject } from "../../server/kube/object.ts";

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { MemoryCache } from "../../server/agent/cache/memory.ts";
 import type { Application } from "../../server/agent/controller/application.ts";
 import { MANAGED, MARK, nameOf } from "../../server/agent/link/names.ts";
-import { applicationDiff } from "../../server/agent/link/tasks/diff.ts";
+import { applicationDiff } from "../../server/agent/link/queries/diff.ts";
 import { RepoService } from "../../server/agent/repo/service.ts";
 import { Secret } from "../../server/base/secret.ts";
 import type { KubeObject } from "../../server/kube/object.ts";

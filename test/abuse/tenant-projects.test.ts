@@ -1,10 +1,10 @@
 import { pino } from "pino";
 import { SetController } from "../../server/agent/appset/controller.ts";
 import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
-import { putApplication } from "../../server/agent/link/application.ts";
 import type { Context } from "../../server/agent/link/context.ts";
-import { putAppProject } from "../../server/agent/link/project.ts";
-import { putApplicationSet } from "../../server/agent/link/set.ts";
+import { putApplication } from "../../server/agent/link/deliveries/application.ts";
+import { putAppProject } from "../../server/agent/link/deliveries/project.ts";
+import { putApplicationSet } from "../../server/agent/link/deliveries/set.ts";
 import { TENANT } from "../../server/agent/project/tenant.ts";
 import { Secret } from "../../server/base/secret.ts";
 import type { KubeObject } from "../../server/kube/object.ts";

@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ask as askProvider } from "../../server/agent/appset/http.ts";
 import { MemoryCache } from "../../server/agent/cache/memory.ts";
-import { Charts } from "../../server/agent/repo/charts.ts";
-import { RegistryClient } from "../../server/agent/repo/registry.ts";
-import { RemoteValues } from "../../server/agent/repo/remote-values.ts";
+import { Charts } from "../../server/agent/repo/charts/charts.ts";
+import { RegistryClient } from "../../server/agent/repo/charts/registry.ts";
+import { RemoteValues } from "../../server/agent/repo/charts/remote-values.ts";
 import { RepoService } from "../../server/agent/repo/service.ts";
 import type { RepoAccess } from "../../server/agent/repo/types.ts";
 import { normaliseUrl, redactUrl } from "../../server/agent/repo/url.ts";
 import { Secret } from "../../server/base/secret.ts";
-import { makeFetch } from "../../server/delegate/fetch.ts";
+import { makeFetch } from "../../server/delegate/task/fetch.ts";
 import { type GitServer, startGit } from "../servers/git.ts";
 
 // What is told of an address: never what lets one in. Signed addresses have their secret in the query, others in front of the host or behind a #.

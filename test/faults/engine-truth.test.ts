@@ -1,5 +1,5 @@
 import type { Application } from "../../server/agent/controller/application.ts";
-import { digest } from "../../server/base/canonical.ts";
+import { digest } from "../../server/base/json/canonical.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
 import { random } from "../abuse/random.ts";

@@ -1,11 +1,11 @@
 import { whileAlone } from "../../server/agent/controller/argo-cd.ts";
-import { putApplication, removeApplication } from "../../server/agent/link/application.ts";
-import { putCluster } from "../../server/agent/link/cluster.ts";
-import { putRepository } from "../../server/agent/link/repository.ts";
-import { noRepo, outOfSync } from "../../server/agent/link/tasks/beside.ts";
+import { putApplication, removeApplication } from "../../server/agent/link/deliveries/application.ts";
+import { putCluster } from "../../server/agent/link/deliveries/cluster.ts";
+import { putRepository } from "../../server/agent/link/deliveries/repository.ts";
+import { noRepo, outOfSync } from "../../server/agent/link/queries/beside.ts";
+import { localReads } from "../../server/agent/link/queries/reads.ts";
+import { applicationTree } from "../../server/agent/link/queries/tree/tree.ts";
 import { applicationOperate } from "../../server/agent/link/tasks/operate.ts";
-import { localReads } from "../../server/agent/link/tasks/reads.ts";
-import { applicationTree } from "../../server/agent/link/tasks/tree.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
 import type { WorkerObject } from "../../server/link/exchange.ts";

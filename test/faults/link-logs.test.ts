@@ -1,4 +1,4 @@
-import { readEvents } from "../../server/cli/events.ts";
+import { readEvents } from "../../server/cli/output/events.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { type GitServer, startGit } from "../servers/git.ts";

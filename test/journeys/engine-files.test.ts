@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { newBudget } from "../../server/agent/repo/extract.ts";
-import { FolderTree } from "../../server/agent/repo/folder.ts";
-import { pack } from "../../server/agent/repo/pack.ts";
-import { PluginClient } from "../../server/agent/repo/plugin-client.ts";
+import { newBudget } from "../../server/agent/repo/files/extract.ts";
+import { FolderTree } from "../../server/agent/repo/files/folder.ts";
+import { pack } from "../../server/agent/repo/files/pack.ts";
+import { PluginClient } from "../../server/agent/repo/plugin/client.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
 import { parseManifests } from "../../server/kube/yaml.ts";
 import { CONFIG_MAP, configMap, synced, value, type World, world } from "./engine-world.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Application } from "../../server/agent/controller/application.ts";
-import { Controller } from "../../server/agent/controller/controller.ts";
-import { serve } from "../../server/agent/link/serve.ts";
+import { Controller } from "../../server/agent/controller/loop/controller.ts";
+import { serve } from "../../server/agent/link/session.ts";
 import type { RepoService } from "../../server/agent/repo/service.ts";
 import { agentsOf } from "../../server/control/testing/agents.ts";
 import { startService, type TestService } from "../../server/control/testing/service.ts";

@@ -1,5 +1,5 @@
-import { Controller } from "../../server/agent/controller/controller.ts";
-import { Shard } from "../../server/agent/controller/shard.ts";
+import { Controller } from "../../server/agent/controller/loop/controller.ts";
+import { Shard } from "../../server/agent/controller/loop/shard.ts";
 import type { RepoService } from "../../server/agent/repo/service.ts";
 import type { RenderRequest } from "../../server/agent/repo/types.ts";
 import { RESOURCES } from "../../server/kube/path.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { generateSealKeys } from "../../openapi/seal.ts";
-import { canonical } from "../../server/base/canonical.ts";
-import { ed25519Signer, makeEd25519 } from "../../server/base/ed25519.ts";
+import { ed25519Signer, makeEd25519 } from "../../server/base/crypto/ed25519.ts";
+import { canonical } from "../../server/base/json/canonical.ts";
 import { Secret } from "../../server/base/secret.ts";
 
 /** One connection for the poll and one for the rest, as a delegate has. */

@@ -5,7 +5,7 @@
  *   node --import tsx test/scale/redact.ts [MB]
  */
 import { randomBytes } from "node:crypto";
-import { Redactor } from "../../server/base/redact.ts";
+import { Redactor } from "../../server/base/crypto/redact.ts";
 
 const MB = Number(process.argv[2] ?? 1_000);
 const pem = `-----BEGIN PRIVATE KEY-----\n${Array.from({ length: 26 }, () => randomBytes(48).toString("base64")).join("\n")}\n-----END PRIVATE KEY-----\n`;

@@ -1,4 +1,4 @@
-import { isHomeAddress } from "../../base/home-cluster.ts";
+import { isHomeAddress } from "../../base/cloud/home-cluster.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
 import type { KubeClient } from "../../kube/client.ts";

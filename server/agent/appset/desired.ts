@@ -1,5 +1,5 @@
-import { canonical } from "../../base/canonical.ts";
-import { compileJq, pathsOf } from "../../base/jq.ts";
+import { canonical } from "../../base/json/canonical.ts";
+import { compileJq, pathsOf } from "../../base/json/jq.ts";
 import { TENANT, tenantOf } from "../project/tenant.ts";
 import { API_VERSION, isOwned, type LiveApplication, META, ownerOf, reference } from "./application.ts";
 import { isNamed } from "./names.ts";

@@ -1,5 +1,5 @@
 import { Agent, fetch } from "undici";
-import { ADDRESS_REFUSED, guardedLookup, refusedFrom } from "../../base/address.ts";
+import { ADDRESS_REFUSED, guardedLookup, refusedFrom } from "../../base/cloud/address.ts";
 import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { redactUrl } from "../repo/url.ts";
 

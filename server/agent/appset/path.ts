@@ -1,4 +1,4 @@
-import { matchGlob } from "../../base/glob.ts";
+import { matchGlob } from "../../base/lang/glob.ts";
 
 /** Go's path.Match: stars stop at slashes, two of them are as one, braces mean themselves. A pattern that is none fits nothing. */
 export function matchPath(pattern: string, path: string): boolean {

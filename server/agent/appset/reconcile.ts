@@ -1,4 +1,4 @@
-import { canonical } from "../../base/canonical.ts";
+import { canonical } from "../../base/json/canonical.ts";
 import { done, type Failure } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";

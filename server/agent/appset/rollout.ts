@@ -1,4 +1,4 @@
-import { canonical } from "../../base/canonical.ts";
+import { canonical } from "../../base/json/canonical.ts";
 import type { LiveApplication } from "./application.ts";
 import type { ApplicationSetSpec, ApplicationStep, Free, Generated, RolloutStep } from "./types.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { done, type Outcome } from "../../base/outcome.ts";
-import { follow } from "../../base/signal.ts";
+import { follow } from "../../base/process/signal.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 import type { Resource } from "../../kube/path.ts";

@@ -2,14 +2,14 @@ import type { Failure } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { RepoDoor, SourceType } from "../repo/types.ts";
-import { Verdicts } from "./compare.ts";
+import type { LookupDoor, ReadAs } from "./cluster/lookup.ts";
+import { Verdicts } from "./compare/compare.ts";
+import type { Normalised } from "./compare/normalise.ts";
+import type { Repositories } from "./config/repositories.ts";
 import type { Destinations } from "./destination.ts";
-import type { LookupDoor, ReadAs } from "./lookup.ts";
-import type { Normalised } from "./normalise.ts";
 import type { Projects } from "./projects.ts";
-import type { Repositories } from "./repositories.ts";
 import type { Settings } from "./settings.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./status/store.ts";
 
 /** Everything `reconcile` works with; one object, each part by name. */
 export interface Deps {

@@ -1,14 +1,14 @@
-import { HOME_NAME, HOME_SERVER, isHomeAddress } from "../../base/home-cluster.ts";
+import { HOME_NAME, HOME_SERVER, isHomeAddress } from "../../base/cloud/home-cluster.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { serves, tenantOf } from "../project/tenant.ts";
-import { Adoption } from "./adopt.ts";
 import type { Application } from "./application.ts";
-import { Claims } from "./claims.ts";
-import { type ClusterSecret, readSecret } from "./cluster-secret.ts";
-import { Live } from "./live.ts";
+import { Adoption } from "./cluster/adopt.ts";
+import { Claims } from "./cluster/claims.ts";
+import { Live } from "./cluster/live.ts";
+import { type ClusterSecret, readSecret } from "./cluster/secret.ts";
 import { Settings } from "./settings.ts";
 import { appLabel } from "./tracking.ts";
 

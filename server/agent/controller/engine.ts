@@ -9,12 +9,12 @@ import { RepoClient } from "../repo/client.ts";
 import { repoSecret } from "../repo/secret.ts";
 import { RepoService } from "../repo/service.ts";
 import type { RepoDoor } from "../repo/types.ts";
-import { Controller } from "./controller.ts";
+import { lookIntegrity } from "./config/integrity.ts";
 import type { Log } from "./deps.ts";
-import { lookIntegrity } from "./integrity.ts";
-import { lookAccess } from "./look.ts";
+import { Controller } from "./loop/controller.ts";
+import { lookAccess } from "./loop/look.ts";
+import { Shard } from "./loop/shard.ts";
 import { listed } from "./settings.ts";
-import { Shard } from "./shard.ts";
 
 export interface EngineOptions {
   env: NodeJS.ProcessEnv;

@@ -1,13 +1,13 @@
 import { hostname } from "node:os";
 import { pino } from "pino";
-import { startProbes } from "../../base/probes.ts";
-import { onAbort } from "../../base/signal.ts";
+import { startProbes } from "../../base/process/probes.ts";
+import { onAbort } from "../../base/process/signal.ts";
 import { KubeClient } from "../../kube/client.ts";
 import { loadConfig } from "../../kube/config.ts";
 import { withLease } from "../../kube/lease.ts";
 import { whileAlone } from "./argo-cd.ts";
 import { type Engine, startEngine } from "./engine.ts";
-import { Shard } from "./shard.ts";
+import { Shard } from "./loop/shard.ts";
 
 /**
  * `outpost controller`: keeps what applications describe in the cluster. The command also answers the link's questions, see link/tasks/remote/main.ts.

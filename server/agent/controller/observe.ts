@@ -6,24 +6,24 @@ import { describe, gvkOf, type KubeObject, keyOf, objectKey } from "../../kube/o
 import type { Resource } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, type ApplicationStatus, META, type ResourceStatus } from "./application.ts";
-import { otherOwner } from "./apply.ts";
-import { comparing, covered, dryRun, type Verdicts } from "./compare.ts";
-import { asksConfirmation } from "./confirm.ts";
-import { isAppliedAlready } from "./contained.ts";
+import { isLeftOut, readOneByOne } from "./cluster/respect-rbac.ts";
+import { comparing, covered, dryRun, type Verdicts } from "./compare/compare.ts";
+import { isAppliedAlready } from "./compare/contained.ts";
+import { ignoring, ruleProblems } from "./compare/ignore.ts";
+import { hasLeftovers } from "./compare/last-applied.ts";
+import type { Target } from "./compare/normalise.ts";
+import { hasTextLeftovers } from "./compare/plain-texts.ts";
+import { leniently } from "./compare/unknown-fields.ts";
 import type { Memory } from "./deps.ts";
 import type { Destination } from "./destination.ts";
-import { ignoring, ruleProblems } from "./ignore.ts";
-import { hasLeftovers } from "./last-applied.ts";
-import { isLeftOut, readOneByOne } from "./left-out.ts";
-import type { Target } from "./normalise.ts";
 import { csv, hookOf, waveOf } from "./order.ts";
-import { hasTextLeftovers } from "./plain-texts.ts";
 import { belongs, unmanaged } from "./projects.ts";
-import type { Report } from "./report.ts";
-import { imagesOf, summaryOf } from "./summary.ts";
+import type { Report } from "./status/report.ts";
+import { imagesOf, summaryOf } from "./status/summary.ts";
+import { otherOwner } from "./sync/apply.ts";
+import { asksConfirmation } from "./sync/confirm.ts";
 import { broughtKinds, prunable, pruneAllowed } from "./tasks.ts";
 import { appLabel, isStray, markOf } from "./tracking.ts";
-import { leniently } from "./undeclared.ts";
 
 export interface Observed {
   status: "Synced" | "OutOfSync" | "Unknown";

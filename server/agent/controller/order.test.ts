@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../kube/object.ts";
 import type { Application } from "./application.ts";
-import type { Target } from "./normalise.ts";
+import type { Target } from "./compare/normalise.ts";
 import { compareTasks, hookName, hookOf, syncOption, waveOf } from "./order.ts";
 import { groupTasks, planTasks } from "./tasks.ts";
 

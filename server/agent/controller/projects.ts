@@ -19,9 +19,9 @@ import {
 } from "../project/project.ts";
 import { serves, sharesWith, sharingOf, tenantOf } from "../project/tenant.ts";
 import { type Application, sourcesOf } from "./application.ts";
+import { guardTenant, placeTenant } from "./config/tenancy.ts";
 import type { Destination, Destinations } from "./destination.ts";
 import type { GlobalProject } from "./settings.ts";
-import { guardTenant, placeTenant } from "./tenancy.ts";
 import { markOf, ownerOf } from "./tracking.ts";
 
 interface Known {

@@ -1,30 +1,30 @@
-import { digest } from "../../base/canonical.ts";
+import { digest } from "../../base/json/canonical.ts";
 import type { Failure, Outcome } from "../../base/outcome.ts";
 import { done } from "../../base/outcome.ts";
 import { instanceOf } from "../project/instance.ts";
 import type { Freshness } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
 import { type Application, deployedOf, hasSeveral, META, type OperationState, type SourceHydrator, sourcesOf } from "./application.ts";
-import { Verdicts } from "./compare.ts";
+import { findOrphans } from "./cluster/orphans.ts";
+import { Verdicts } from "./compare/compare.ts";
+import type { Target } from "./compare/normalise.ts";
+import { demandsOf } from "./config/integrity.ts";
+import { hardWaitMs, waitMs } from "./config/intervals.ts";
+import { firstReason, isOpen } from "./config/policy.ts";
+import { skips } from "./config/skips.ts";
+import { validate } from "./config/validate.ts";
+import { heldBack } from "./config/windows.ts";
+import { finalizersFor } from "./delete/deletion-hooks.ts";
+import { finalize } from "./delete/finalize.ts";
 import { type Deps, type Memory, type Next, remember, type Wanted } from "./deps.ts";
 import type { Destination } from "./destination.ts";
-import { finalizersFor } from "./farewell.ts";
-import { finalize } from "./finalize.ts";
-import { releaseAll } from "./hooks.ts";
-import { demandsOf } from "./integrity.ts";
-import { hardWaitMs, waitMs } from "./intervals.ts";
-import type { Target } from "./normalise.ts";
 import { isBlind, type Observed, observe, watchKinds } from "./observe.ts";
-import { byItself, history, operationToRun, retry, retryAt, targetsOf, withInputs, withoutTargets } from "./operation.ts";
-import { findOrphans } from "./orphans.ts";
-import { firstReason, isOpen } from "./policy.ts";
 import { NAMESPACE_REFUSED, place, projectOf } from "./projects.ts";
 import { render, toTargets } from "./render.ts";
-import type { Report } from "./report.ts";
-import { skips } from "./skips.ts";
-import { advance } from "./sync.ts";
-import { validate } from "./validate.ts";
-import { heldBack } from "./windows.ts";
+import type { Report } from "./status/report.ts";
+import { releaseAll } from "./sync/hooks.ts";
+import { byItself, history, operationToRun, retry, retryAt, targetsOf, withInputs, withoutTargets } from "./sync/operation.ts";
+import { advance } from "./sync/sync.ts";
 
 // The repositories are asked by the controller, once for all applications. One that was left out for longer than that, or than five thirds of
 // the time between two looks, asks by itself.

@@ -6,14 +6,14 @@ import { chainOf, type Project, refusesSource } from "../project/project.ts";
 import { tenantOf } from "../project/tenant.ts";
 import type { Freshness, Keyring, Rendered, RenderRequest, RepoAccess, Source } from "../repo/types.ts";
 import { type Application, META } from "./application.ts";
+import { looksUp, renderReading, versionsOf } from "./cluster/lookup.ts";
+import { type Normalised, normalise } from "./compare/normalise.ts";
+import { integrityOf } from "./config/integrity.ts";
+import type { Repositories } from "./config/repositories.ts";
+import { inherited } from "./config/tenancy.ts";
 import type { Deps } from "./deps.ts";
 import type { Destination } from "./destination.ts";
-import { integrityOf } from "./integrity.ts";
-import { looksUp, renderReading, versionsOf } from "./lookup.ts";
-import { type Normalised, normalise } from "./normalise.ts";
 import { projectOf } from "./projects.ts";
-import type { Repositories } from "./repositories.ts";
-import { inherited } from "./tenancy.ts";
 
 /** What is known of the content already: the caller's key, and the commits that a look a moment ago has found. */
 export interface Known {

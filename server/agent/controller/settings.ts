@@ -1,14 +1,14 @@
 import { parse } from "yaml";
-import { matchGlob } from "../../base/glob.ts";
+import { matchGlob } from "../../base/lang/glob.ts";
 import { type Customizations, noCustomizations, readCustomizations } from "../../kube/health/custom.ts";
 import { Judge } from "../../kube/health/judge.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { type LabelSelector, type Labels, labelTest } from "../../kube/selector.ts";
 import type { Impersonation } from "../project/project.ts";
 import { type IgnoreDifference, META } from "./application.ts";
-import { type CompareOptions, readCompareOptions, USUAL_OPTIONS } from "./compare-options.ts";
-import { type Intervals, readIntervals, USUAL } from "./intervals.ts";
-import { RESPECTS, type RespectRbac } from "./left-out.ts";
+import { RESPECTS, type RespectRbac } from "./cluster/respect-rbac.ts";
+import { type CompareOptions, readCompareOptions, USUAL_OPTIONS } from "./config/compare-options.ts";
+import { type Intervals, readIntervals, USUAL } from "./config/intervals.ts";
 import { BY_ANNOTATION, METHODS, type Tracking } from "./tracking.ts";
 
 interface Filter {

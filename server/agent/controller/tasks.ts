@@ -2,7 +2,7 @@ import { gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, META, type OperationState, revisionsOf } from "./application.ts";
-import type { Target } from "./normalise.ts";
+import type { Target } from "./compare/normalise.ts";
 import { compareTasks, hookName, hookOf, type Phase, syncOption, waveOf } from "./order.ts";
 import { remark } from "./tracking.ts";
 

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
-import { run } from "../../base/run.ts";
-import { git, gitEnv } from "../repo/git.ts";
+import { run } from "../../base/process/run.ts";
+import { git, gitEnv } from "../repo/git/git.ts";
 import { isCommit } from "../repo/revision.ts";
 
 const INVALID = "CheckoutInvalid";

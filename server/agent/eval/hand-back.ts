@@ -4,13 +4,13 @@ import type { KubeConfig } from "../../kube/config.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { describe, type KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
-import { INDEXER } from "../controller/adopt.ts";
 import { type Application, META } from "../controller/application.ts";
-import { appliedOf } from "../controller/applied.ts";
+import { INDEXER } from "../controller/cluster/adopt.ts";
+import { inParallel } from "../controller/cluster/parallel.ts";
+import { appliedOf } from "../controller/compare/applied.ts";
+import { LAST_APPLIED, lastAppliedOf } from "../controller/compare/last-applied.ts";
 import { type Destination, Destinations } from "../controller/destination.ts";
-import { PHASE, STARTED } from "../controller/hooks.ts";
-import { LAST_APPLIED, lastAppliedOf } from "../controller/last-applied.ts";
-import { inParallel } from "../controller/parallel.ts";
+import { PHASE, STARTED } from "../controller/sync/hooks.ts";
 import { appLabel } from "../controller/tracking.ts";
 import { instanceOf } from "../project/instance.ts";
 

@@ -7,11 +7,11 @@ import type { KubeConfig } from "../../kube/config.ts";
 import { type KubeObject, objectKey } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import { type Application, META } from "../controller/application.ts";
+import { inParallel } from "../controller/cluster/parallel.ts";
 import { localRepo } from "../controller/engine.ts";
-import { inParallel } from "../controller/parallel.ts";
 import type { Context } from "../link/context.ts";
-import { isOurs } from "../link/discover/patterns.ts";
-import { applicationDiff } from "../link/tasks/diff.ts";
+import { isOurs } from "../link/patterns.ts";
+import { applicationDiff } from "../link/queries/diff.ts";
 import { instanceOf } from "../project/instance.ts";
 
 export { loadConfig } from "../../kube/config.ts";

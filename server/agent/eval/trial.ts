@@ -1,12 +1,12 @@
 import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { type KubeObject, keyOf } from "../../kube/object.ts";
-import { appliedOf } from "../controller/applied.ts";
-import { applyOnClientSide, isClientSide } from "../controller/client-side.ts";
-import { NOTHING } from "../controller/ignore.ts";
-import { hasLeftovers } from "../controller/last-applied.ts";
-import { hasTextLeftovers } from "../controller/plain-texts.ts";
-import { leniently } from "../controller/undeclared.ts";
+import { appliedOf } from "../controller/compare/applied.ts";
+import { applyOnClientSide, isClientSide } from "../controller/compare/client-side.ts";
+import { NOTHING } from "../controller/compare/ignore.ts";
+import { hasLeftovers } from "../controller/compare/last-applied.ts";
+import { hasTextLeftovers } from "../controller/compare/plain-texts.ts";
+import { leniently } from "../controller/compare/unknown-fields.ts";
 import type { RenderedApplication } from "./manifests.ts";
 
 /**

@@ -5,9 +5,9 @@ import type { Reports } from "../../link/reports.ts";
 import { pause } from "../../link/retry.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import type { Context } from "./context.ts";
+import { repositoryAccess, withCluster } from "./credentials/repository-access.ts";
 import type { Collection } from "./names.ts";
-import { repositoryAccess, withCluster } from "./reach.ts";
-import { NOT_WITH_ARGO_CD } from "./tasks/beside.ts";
+import { NOT_WITH_ARGO_CD } from "./queries/beside.ts";
 
 type Connection = Schemas["Connection"];
 export type ConnectionStatus = { connection: Connection; serverVersion?: string };

@@ -1,7 +1,7 @@
 import type { Secret } from "../../base/secret.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Log } from "../../link/log.ts";
-import type { Patterns } from "./discover/patterns.ts";
+import type { Patterns } from "./patterns.ts";
 
 /** What every handler works with. */
 export interface Context {

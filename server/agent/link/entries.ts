@@ -1,4 +1,4 @@
-import { canonical } from "../../base/canonical.ts";
+import { canonical } from "../../base/json/canonical.ts";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
 import { KUBE } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/object.ts";

@@ -1,12 +1,12 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { ADA, ADA_FINGERPRINT, ADA_ID, CERTIFICATE, CERTIFICATE_FINGERPRINT, EVE, SSH_FINGERPRINT, SSH_KEY } from "../../base/testing.ts";
 import type { KubeObject } from "../../kube/object.ts";
+import { toProjectSpec } from "./deliveries/project.ts";
+import { toSetSpec } from "./deliveries/set.ts";
+import { certificateStatus, gnupgKeyStatus, hostKeyStatus, TRUST } from "./deliveries/trust.ts";
 import { ENTRIES, entriesIn } from "./entries.ts";
-import { foundIn, statusOf } from "./found.ts";
-import { toProjectSpec } from "./project.ts";
-import { toSetSpec } from "./set.ts";
-import { madeBy, toSetStatus } from "./set-status.ts";
-import { certificateStatus, gnupgKeyStatus, hostKeyStatus, TRUST } from "./trust.ts";
+import { foundIn, statusOf } from "./reports/delivered-objects.ts";
+import { madeBy, toSetStatus } from "./reports/set-status.ts";
 
 const marks = {
   labels: { "outpost.dev/managed": "true" },

@@ -1,5 +1,5 @@
 import type { Schemas } from "../../../openapi/client.ts";
-import { digest } from "../../base/canonical.ts";
+import { digest } from "../../base/json/canonical.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
 import { watch } from "../../kube/watch.ts";
@@ -8,14 +8,14 @@ import { pause } from "../../link/retry.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
 import { BY_ANNOTATION } from "../controller/tracking.ts";
 import type { Context } from "./context.ts";
+import { SECRET_TYPE } from "./credentials/secrets.ts";
+import type { Inbox } from "./deliveries/inbox.ts";
+import { markTenant } from "./deliveries/leftovers.ts";
 import type { Discovery } from "./discover/discovery.ts";
 import { Elsewhere } from "./discover/elsewhere.ts";
-import { type Found, foundIn, isReached, statusOf } from "./found.ts";
-import type { Inbox } from "./inbox.ts";
-import { markTenant } from "./leftovers.ts";
 import type { Collection } from "./names.ts";
-import { SECRET_TYPE } from "./secrets.ts";
-import { type MadeApplication, madeBy } from "./set-status.ts";
+import { type Found, foundIn, isReached, statusOf } from "./reports/delivered-objects.ts";
+import { type MadeApplication, madeBy } from "./reports/set-status.ts";
 
 interface Held extends Found {
   /** Of the status last reported. */

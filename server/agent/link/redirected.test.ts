@@ -11,12 +11,12 @@ import { parseKubeconfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import { putCluster } from "./cluster.ts";
 import type { Context } from "./context.ts";
-import { AUDIENCE, OPENED } from "./credentials.ts";
+import { AUDIENCE, OPENED } from "./credentials/credentials.ts";
+import { OPENED_BEFORE } from "./credentials/opened.ts";
+import { putCluster } from "./deliveries/cluster.ts";
+import { putRepository, putRepositoryCredential, removeSecret } from "./deliveries/repository.ts";
 import { nameOf } from "./names.ts";
-import { OPENED_BEFORE } from "./opened.ts";
-import { putRepository, putRepositoryCredential, removeSecret } from "./repository.ts";
 
 /**
  * A service that was taken over puts what it holds together as it likes: an envelope with another specification, or a specification

@@ -7,9 +7,9 @@ import { KubeClient } from "../../kube/client.ts";
 import { parseKubeconfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import { putCluster } from "./cluster.ts";
 import type { Context } from "./context.ts";
-import { putRepository } from "./repository.ts";
+import { putCluster } from "./deliveries/cluster.ts";
+import { putRepository } from "./deliveries/repository.ts";
 
 /** From the envelope that a client sealed to the Secret that Argo CD would read. */
 jest.setTimeout(180_000);

@@ -4,7 +4,7 @@ import { connect } from "node:http2";
 import { connect as dial } from "node:net";
 import { basename, join } from "node:path";
 import { again, done, type Outcome } from "../../base/outcome.ts";
-import { ASK_PASS, decodeCredentials, encodeNonce, frame, unframe, type Variable } from "../repo/plugin-wire.ts";
+import { ASK_PASS, decodeCredentials, encodeNonce, frame, unframe, type Variable } from "../repo/plugin/wire.ts";
 import type { PluginConfig } from "./config.ts";
 
 const DEADLINE_MS = 10_000;

@@ -1,7 +1,7 @@
-import { digest } from "../../base/canonical.ts";
+import { digest } from "../../base/json/canonical.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { parseYaml } from "../../kube/yaml.ts";
-import { type Announcement, readAnnouncements } from "../repo/plugin-announcement.ts";
+import { type Announcement, readAnnouncements } from "../repo/plugin/announcement.ts";
 
 /** A command as the file writes it: the first word is the program; nothing is read by a shell that is not named. */
 export interface Command {

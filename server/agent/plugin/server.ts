@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
-import { encodeAnnouncements } from "../repo/plugin-announcement.ts";
+import { encodeAnnouncements } from "../repo/plugin/announcement.ts";
 import {
   DIGEST_HEADER,
   decodeRequest,
@@ -14,7 +14,7 @@ import {
   METHODS,
   STATUS,
   unframe,
-} from "../repo/plugin-wire.ts";
+} from "../repo/plugin/wire.ts";
 import type { PluginConfig } from "./config.ts";
 import { announce, generate, type Job, type Limits, matches, WORK } from "./work.ts";
 

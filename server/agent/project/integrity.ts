@@ -1,4 +1,4 @@
-import { type GlobBudget, matchGlob } from "../../base/glob.ts";
+import { type GlobBudget, matchGlob } from "../../base/lang/glob.ts";
 import { MAX_STEPS, normalizeRepoUrl } from "./permits.ts";
 
 interface Policy {

@@ -1,6 +1,6 @@
-import { fireAfter, fireBefore, parseCron } from "../../base/cron.ts";
-import { parseGoDuration } from "../../base/go-duration.ts";
-import { zoneOffset } from "../../base/zone.ts";
+import { fireAfter, fireBefore, parseCron } from "../../base/lang/cron.ts";
+import { parseGoDuration } from "../../base/lang/go-duration.ts";
+import { zoneOffset } from "../../base/lang/zone.ts";
 import { judgeWindows, type SyncWindow, type Windowed, windowsFor } from "./window.ts";
 
 // People plan by the week; what opens later is looked at again then.

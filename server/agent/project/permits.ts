@@ -1,5 +1,5 @@
-import { isDetour } from "../../base/address.ts";
-import { type GlobBudget, matchGlob } from "../../base/glob.ts";
+import { isDetour } from "../../base/cloud/address.ts";
+import { type GlobBudget, matchGlob } from "../../base/lang/glob.ts";
 
 interface GroupKind {
   group?: string;

@@ -1,4 +1,4 @@
-import { matchGlob } from "../../base/glob.ts";
+import { matchGlob } from "../../base/lang/glob.ts";
 import { type IntegritySpec, misreads } from "./integrity.ts";
 import { type Destination, type ProjectSpec, permitsDestination, permitsKind, permitsSource } from "./permits.ts";
 import type { Sharing } from "./tenant.ts";

@@ -1,4 +1,4 @@
-import { digest } from "../../base/canonical.ts";
+import { digest } from "../../base/json/canonical.ts";
 
 /** Argo CD's ConfigMaps of what is trusted: certificates of hosts, host keys for SSH, public keys of signers. */
 export const TRUST_NAMES = {

@@ -1,4 +1,4 @@
-import { parseCron } from "../../base/cron.ts";
+import { parseCron } from "../../base/lang/cron.ts";
 import { judgeWindows, type SyncWindow, windowsFor } from "./window.ts";
 
 const app = { name: "shop", namespace: "web", server: "https://kubernetes.default.svc", clusterName: "in-cluster" };

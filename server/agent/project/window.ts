@@ -1,7 +1,7 @@
-import { fallsBetween, parseCron } from "../../base/cron.ts";
-import { matchGlob } from "../../base/glob.ts";
-import { parseGoDuration } from "../../base/go-duration.ts";
-import { zoneOffset } from "../../base/zone.ts";
+import { fallsBetween, parseCron } from "../../base/lang/cron.ts";
+import { matchGlob } from "../../base/lang/glob.ts";
+import { parseGoDuration } from "../../base/lang/go-duration.ts";
+import { zoneOffset } from "../../base/lang/zone.ts";
 
 /** A sync window of an AppProject. */
 export interface SyncWindow {

@@ -11,8 +11,8 @@ import { startRegistry } from "../../../test/servers/registry.ts";
 import { run } from "../../../test/servers/run.ts";
 import { makeServerCertificate } from "../../../test/servers/tls.ts";
 import { Secret } from "../../base/secret.ts";
+import { tokens as held } from "./auth/tokens.ts";
 import { type Bench, configMap, startBench } from "./testing.ts";
-import { tokens as held } from "./tokens.ts";
 import type { RepoAccess } from "./types.ts";
 
 let bench: Bench;

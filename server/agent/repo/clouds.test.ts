@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clouds, GOOGLE_EMAIL, startClouds } from "../../../test/servers/clouds.ts";
 import { startFront } from "../../../test/servers/front.ts";
-import { isCloudOrigin } from "../../base/cloud-origin.ts";
+import { isCloudOrigin } from "../../base/cloud/cloud-origin.ts";
 import { Secret } from "../../base/secret.ts";
+import { tokens } from "./auth/tokens.ts";
 import { type Bench, configMap, startBench } from "./testing.ts";
-import { tokens } from "./tokens.ts";
 import type { RepoAccess } from "./types.ts";
 import { identityOf } from "./url.ts";
 

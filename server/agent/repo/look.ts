@@ -1,6 +1,6 @@
-import { matchGlob } from "../../base/glob.ts";
+import { matchGlob } from "../../base/lang/glob.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
-import { BOUNDS, type Tree } from "./tree.ts";
+import { BOUNDS, type Tree } from "./git/tree.ts";
 import { type Freshness, type Integrity, REPO, type RepoAccess } from "./types.ts";
 
 /** What is in a repository, for whoever makes applications from its folders or files. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { startProbes } from "../../base/probes.ts";
+import { startProbes } from "../../base/process/probes.ts";
 import { MemoryCache } from "../cache/memory.ts";
 import { RedisCache } from "../cache/redis.ts";
 import { repoSecret } from "./secret.ts";

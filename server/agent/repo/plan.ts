@@ -1,15 +1,15 @@
-import { digest } from "../../base/canonical.ts";
+import { digest } from "../../base/json/canonical.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import type { KubeObject } from "../../kube/object.ts";
-import { planDirectory, renderDirectory } from "./directory.ts";
-import { buildEnv } from "./env.ts";
-import { type ClusterReader, type HelmNeeds, planHelm, renderHelm } from "./helm.ts";
-import { KUSTOMIZATION_FILES, planKustomize, renderKustomize } from "./kustomize.ts";
-import { withOverrides } from "./overrides.ts";
-import type { Plugins } from "./plugin.ts";
-import type { Tree } from "./tree.ts";
+import { buildEnv } from "./files/env.ts";
+import type { Tree } from "./git/tree.ts";
+import type { Plugins } from "./plugin/plugin.ts";
+import { planDirectory, renderDirectory } from "./render/directory.ts";
+import { type ClusterReader, type HelmNeeds, planHelm, renderHelm } from "./render/helm.ts";
+import { KUSTOMIZATION_FILES, planKustomize, renderKustomize } from "./render/kustomize.ts";
+import { withOverrides } from "./render/overrides.ts";
+import type { Trees } from "./render/values.ts";
 import { REPO, type RenderRequest, type RepoAccess, type Source, type SourceType } from "./types.ts";
-import type { Trees } from "./values.ts";
 
 // Two programs and the format of what is cached: another number makes every old entry unreachable.
 const FORMAT = "2";

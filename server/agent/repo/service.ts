@@ -1,26 +1,28 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { digest } from "../../base/canonical.ts";
+import { digest } from "../../base/json/canonical.ts";
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { ContentCache } from "../cache/cache.ts";
-import { Artifacts } from "./artifacts.ts";
-import { Charts } from "./charts.ts";
-import type { ClusterReader } from "./helm.ts";
-import { Signatures } from "./integrity.ts";
-import { LfsStore } from "./lfs.ts";
+import { Artifacts } from "./charts/artifacts.ts";
+import { Charts } from "./charts/charts.ts";
+import { probe } from "./charts/probe.ts";
+import { RemoteValues } from "./charts/remote-values.ts";
+import { chartVersions } from "./charts/versions.ts";
+import { markable } from "./files/objects.ts";
+import { aboutChart, whoMade } from "./git/commit-info.ts";
+import { Signatures } from "./git/integrity.ts";
+import { LfsStore } from "./git/lfs.ts";
+import { Mirror } from "./git/mirror.ts";
+import { withModules } from "./git/submodules.ts";
+import type { Tree } from "./git/tree.ts";
 import { type Looked, type LookRequest, look } from "./look.ts";
-import { Mirror } from "./mirror.ts";
-import { withModules } from "./modules.ts";
-import { markable } from "./objects.ts";
 import { type Fetched, type Plan, plan } from "./plan.ts";
-import { Plugins } from "./plugin.ts";
-import { probe } from "./probe.ts";
-import { RemoteValues } from "./remote-values.ts";
+import { Plugins } from "./plugin/plugin.ts";
+import type { ClusterReader } from "./render/helm.ts";
 import { isCommit, resolveRevision } from "./revision.ts";
 import { shaped } from "./shape.ts";
 import { type Fresh, type Surveyed, type SurveyRequest, survey } from "./survey.ts";
-import type { Tree } from "./tree.ts";
 import {
   type ChartList,
   type Freshness,
@@ -38,8 +40,6 @@ import {
   type SourceType,
 } from "./types.ts";
 import { gitAccess, identityOf, redactUrl } from "./url.ts";
-import { chartVersions } from "./versions.ts";
-import { aboutChart, whoMade } from "./who.ts";
 
 export interface RepoServiceOptions {
   /** Where the mirrors are; private to this process. */

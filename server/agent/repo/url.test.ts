@@ -1,6 +1,6 @@
-import { matchGlob } from "../../base/glob.ts";
+import { matchGlob } from "../../base/lang/glob.ts";
 import { Secret } from "../../base/secret.ts";
-import { authorizationOf } from "./authorization.ts";
+import { authorizationOf } from "./auth/authorization.ts";
 import { highest, resolveRevision } from "./revision.ts";
 import type { RepoAccess } from "./types.ts";
 import { gitAccess, identityOf, normaliseUrl, redactUrl } from "./url.ts";

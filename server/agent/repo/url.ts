@@ -1,4 +1,4 @@
-import { isMetadata } from "../../base/address.ts";
+import { isMetadata } from "../../base/cloud/address.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
 import { REPO, type RepoAccess } from "./types.ts";

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
-import { canonical } from "../../base/canonical.ts";
-import { ed25519Signer, makeEd25519 } from "../../base/ed25519.ts";
+import { ed25519Signer, makeEd25519 } from "../../base/crypto/ed25519.ts";
+import { canonical } from "../../base/json/canonical.ts";
 import { Secret } from "../../base/secret.ts";
 import type { SecretSource } from "../domain/webhook.ts";
 import { addServiceKey, lockServiceKeys, readServiceKeys, type ServiceKeyRow, wrapServiceKey } from "../store/servicekeys.ts";

@@ -4,7 +4,7 @@ import express, { type NextFunction, type Request, type Response } from "express
 import * as OpenApiValidator from "express-openapi-validator";
 import document from "../../../openapi/contract/openapi.json" with { type: "json" };
 import { Places } from "../../base/places.ts";
-import { follow } from "../../base/signal.ts";
+import { follow } from "../../base/process/signal.ts";
 import { actorOf, type Caller, nameOf } from "../access/authenticate.ts";
 import { decide } from "../access/decide.ts";
 import { notFound, Problem } from "../domain/problem.ts";

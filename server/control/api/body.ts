@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { OperationId } from "../../../openapi/contract/operations.ts";
-import { parseJson } from "../../base/json.ts";
+import { parseJson } from "../../base/json/json.ts";
 import { Problem } from "../domain/problem.ts";
 import type { StrangerBodies } from "../strangers/bodies.ts";
 

@@ -1,4 +1,4 @@
-import { unfitText } from "../../base/json.ts";
+import { unfitText } from "../../base/json/json.ts";
 import { Problem } from "../domain/problem.ts";
 
 /** Where a page ended, as an opaque text. */

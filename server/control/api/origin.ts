@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { isLoopbackHost } from "../../base/plain-http.ts";
+import { isLoopbackHost } from "../../base/cloud/plain-http.ts";
 import type { TrustedProxies } from "../strangers/address.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { type PostgresServer, startPostgres } from "../../../test/servers/postgres.ts";
-import { ed25519Verify } from "../../base/ed25519.ts";
+import { ed25519Verify } from "../../base/crypto/ed25519.ts";
 import { hashCredential, makeApiKey } from "../access/apikey.ts";
 import { insertKey } from "../store/keys.ts";
 import type { Database } from "../store/sql.ts";

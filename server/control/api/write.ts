@@ -1,4 +1,4 @@
-import { digest } from "../../base/canonical.ts";
+import { digest } from "../../base/json/canonical.ts";
 import { nameOf } from "../access/authenticate.ts";
 import { Problem } from "../domain/problem.ts";
 import { keyOf } from "../domain/scope.ts";

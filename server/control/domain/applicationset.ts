@@ -1,5 +1,5 @@
 import { didYouMean } from "../../../openapi/rules/suggest.ts";
-import { escapePointer } from "../../base/json.ts";
+import { escapePointer } from "../../base/json/json.ts";
 import type { Schemas } from "./nouns.ts";
 import type { Fault } from "./problem.ts";
 

@@ -1,5 +1,5 @@
-import { canonical, digest } from "../../base/canonical.ts";
-import { matchGlob } from "../../base/glob.ts";
+import { canonical, digest } from "../../base/json/canonical.ts";
+import { matchGlob } from "../../base/lang/glob.ts";
 import { clusterIdFaults } from "./cluster.ts";
 import { type DiscoveredCollection, nouns, type Schemas } from "./nouns.ts";
 import { fitting } from "./observe.ts";

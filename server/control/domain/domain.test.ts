@@ -1,4 +1,4 @@
-import { mergePatch } from "../../base/merge-patch.ts";
+import { mergePatch } from "../../base/json/merge-patch.ts";
 import { whyNot } from "./explain.ts";
 import { nouns } from "./nouns.ts";
 import { observe, type Report, type Standing } from "./observe.ts";

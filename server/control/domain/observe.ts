@@ -1,4 +1,4 @@
-import { canonical } from "../../base/canonical.ts";
+import { canonical } from "../../base/json/canonical.ts";
 import { MOVED, movedIn } from "./moved.ts";
 import type { Noun, Schemas } from "./nouns.ts";
 

@@ -3,7 +3,7 @@ import type { Fault } from "../../../openapi/contract/validators.js";
 import * as validators from "../../../openapi/contract/validators.js";
 import { paramFaults } from "../../../openapi/rules/params.ts";
 import { inWords } from "../../../openapi/rules/patterns.ts";
-import { escapePointer } from "../../base/json.ts";
+import { escapePointer } from "../../base/json/json.ts";
 import { looksLikeReference, parseReferences } from "../../base/reference.ts";
 import { deref, type Schemas } from "./nouns.ts";
 import { invalid, Problem } from "./problem.ts";

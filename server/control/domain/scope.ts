@@ -1,4 +1,4 @@
-import { digest } from "../../base/canonical.ts";
+import { digest } from "../../base/json/canonical.ts";
 
 /** Where an object is: the account, an organisation of it, or a project of that; `""` stands for none. */
 export interface Scope {

@@ -1,7 +1,7 @@
 import { formFaults } from "../../../openapi/rules/forms.ts";
 import { inWords } from "../../../openapi/rules/patterns.ts";
 import { yamlFaults } from "../../../openapi/rules/yaml-texts.ts";
-import { escapePointer } from "../../base/json.ts";
+import { escapePointer } from "../../base/json/json.ts";
 import { setFaults } from "./applicationset.ts";
 import { projectFaults } from "./appproject.ts";
 import { clusterFaults } from "./cluster.ts";

@@ -1,4 +1,4 @@
-import { isHomeAddress } from "../../base/home-cluster.ts";
+import { isHomeAddress } from "../../base/cloud/home-cluster.ts";
 import type { Collection } from "./nouns.ts";
 import type { Fault } from "./problem.ts";
 import type { Scope } from "./scope.ts";

@@ -1,6 +1,6 @@
-import { readCertificates } from "../../base/certificates.ts";
-import { parsePublicKey } from "../../base/openpgp.ts";
-import { readSshKeys } from "../../base/ssh-keys.ts";
+import { readCertificates } from "../../base/crypto/certificates.ts";
+import { parsePublicKey } from "../../base/crypto/openpgp.ts";
+import { readSshKeys } from "../../base/crypto/ssh-keys.ts";
 import type { Schemas } from "./nouns.ts";
 import type { Fault } from "./problem.ts";
 

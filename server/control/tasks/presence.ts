@@ -1,4 +1,4 @@
-import { canonical } from "../../base/canonical.ts";
+import { canonical } from "../../base/json/canonical.ts";
 import { type Stored, tryFindByUid, updateObject } from "../store/objects.ts";
 import { type SessionRow, touchWorkers } from "../store/sessions.ts";
 import type { Database } from "../store/sql.ts";

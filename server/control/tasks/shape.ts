@@ -1,4 +1,4 @@
-import { canonical, digest } from "../../base/canonical.ts";
+import { canonical, digest } from "../../base/json/canonical.ts";
 import type { ApprovalGiven } from "../domain/approval.ts";
 import type { Scope } from "../domain/scope.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { generateSealKeys } from "../../../openapi/seal.ts";
-import { canonical } from "../../base/canonical.ts";
-import { ed25519Signer, ed25519Verify, makeEd25519 } from "../../base/ed25519.ts";
+import { ed25519Signer, ed25519Verify, makeEd25519 } from "../../base/crypto/ed25519.ts";
+import { canonical } from "../../base/json/canonical.ts";
 import { Secret } from "../../base/secret.ts";
 import type { Schemas } from "../domain/nouns.ts";
 import { type Answer, ask } from "./service.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/file.ts";
+import { readSettings, type Settings, withProxy } from "../config/settings.ts";
 import { readSources, type Sources } from "../secrets/config.ts";
-import { readSettings, type Settings, withProxy } from "../settings.ts";
 import { type Check, fail, LAYERS, ok, skipped } from "./check.ts";
 import { checkCapabilities, checkSandbox, checkSecrets, checkWorkDir } from "./place.ts";
 import { show } from "./print.ts";

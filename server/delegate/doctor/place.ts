@@ -3,13 +3,13 @@ import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { FileIdentity } from "../../link/identity-file.ts";
 import { SILENT } from "../../link/log.ts";
-import { supervised } from "../bounded.ts";
-import { MIN_FREE_MIB } from "../headroom.ts";
+import { isLocked } from "../config/lock.ts";
+import type { Settings } from "../config/settings.ts";
 import { capabilities } from "../kinds/table.ts";
-import { isLocked } from "../lock.ts";
+import { supervised } from "../process/bounded.ts";
+import { MIN_FREE_MIB } from "../process/headroom.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { Sources } from "../secrets/config.ts";
-import type { Settings } from "../settings.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 const MIB = 1024 * 1024;

@@ -1,4 +1,4 @@
-import { canonical } from "../../base/canonical.ts";
+import { canonical } from "../../base/json/canonical.ts";
 import type { Enrolled } from "../../link/enrol.ts";
 import { type Hello, hello } from "../../link/hello.ts";
 import { FileIdentity } from "../../link/identity-file.ts";

@@ -6,12 +6,12 @@ import { canHave } from "../../../test/cluster/tools.ts";
 import { type Buildah, canFindBuildah, findBuildah } from "../../../test/servers/buildah.ts";
 import { type Registry, startRegistry } from "../../../test/servers/registry.ts";
 import { freePort } from "../../../test/servers/run.ts";
+import { findMarked } from "../process/tree.ts";
 import { type KindBench, kindBench } from "../testing/kind.ts";
 import { temporaryFolder, until } from "../testing/temporary.ts";
-import { findMarked } from "../tree.ts";
-import { imageBuild } from "./image-build.ts";
-import { imagePush } from "./image-push.ts";
-import { registryLogin } from "./registry-login.ts";
+import { imageBuild } from "./image/image-build.ts";
+import { imagePush } from "./image/image-push.ts";
+import { registryLogin } from "./image/registry-login.ts";
 
 const possible = canHave("registry") && canFindBuildah() ? describe : describe.skip;
 jest.setTimeout(120_000);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { run } from "../../base/run.ts";
+import { run } from "../../base/process/run.ts";
 import { FIRST_UID, LAST_UID, rangeOf } from "./owners.ts";
 import type { Finding } from "./probe.ts";
 import { tool } from "./ways.ts";

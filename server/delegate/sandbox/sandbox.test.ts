@@ -1,5 +1,5 @@
 import { jest } from "@jest/globals";
-import { run } from "../../base/run.ts";
+import { run } from "../../base/process/run.ts";
 import { type Hostile, WAYS_HERE as here, hostile, publicFolder, ROOT } from "../testing/jail.ts";
 import { handed } from "./handed.ts";
 

@@ -1,4 +1,4 @@
-import { awsSource, NoAwsCredentials } from "../../base/aws.ts";
+import { awsSource, NoAwsCredentials } from "../../base/cloud/aws.ts";
 import { done, type Failure, type Outcome } from "../../base/outcome.ts";
 import { awsHttp } from "./aws-http.ts";
 import { memberOf, notFound, refused, type SecretSource, unavailable, utf8 } from "./source.ts";

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { REDACT_LIMITS } from "../../base/redact.ts";
+import { REDACT_LIMITS } from "../../base/crypto/redact.ts";
 import { memberOf, notFound, refused, type SecretSource, unavailable, utf8 } from "./source.ts";
 
 /**

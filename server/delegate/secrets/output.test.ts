@@ -1,4 +1,4 @@
-import { Redactor } from "../../base/redact.ts";
+import { Redactor } from "../../base/crypto/redact.ts";
 import { until } from "../testing/temporary.ts";
 import { RedactedOutput } from "./output.ts";
 

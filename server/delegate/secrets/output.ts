@@ -1,5 +1,5 @@
-import type { RedactedLines, Redactor } from "../../base/redact.ts";
-import type { Stream, WriteLine } from "../bounded.ts";
+import type { RedactedLines, Redactor } from "../../base/crypto/redact.ts";
+import type { Stream, WriteLine } from "../process/bounded.ts";
 
 // As long as lines are gathered before they are sent: a line that may hold the beginning of a secret waits so long for the next one.
 const WAIT_MS = 100;

@@ -1,5 +1,5 @@
+import { Redactor } from "../../base/crypto/redact.ts";
 import { done } from "../../base/outcome.ts";
-import { Redactor } from "../../base/redact.ts";
 import { parseReferences, type SecretReference } from "../../base/reference.ts";
 import { readSources } from "./config.ts";
 import { type Scope, SecretScopes, type SourceScopes } from "./scopes.ts";

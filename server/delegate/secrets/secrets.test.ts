@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { within } from "../../../test/within.ts";
+import { Redactor } from "../../base/crypto/redact.ts";
 import { again, done, stop } from "../../base/outcome.ts";
-import { Redactor } from "../../base/redact.ts";
 import { temporaryFolder } from "../testing/temporary.ts";
 import { Secrets } from "./secrets.ts";
 import type { SecretSource } from "./source.ts";

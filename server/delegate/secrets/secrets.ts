@@ -1,6 +1,6 @@
-import { SHORTEST } from "../../base/encodings.ts";
+import { SHORTEST } from "../../base/crypto/encodings.ts";
+import { REDACT_LIMITS, type Redactor } from "../../base/crypto/redact.ts";
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
-import { REDACT_LIMITS, type Redactor } from "../../base/redact.ts";
 import { findReferences, parseReferences, replaceReferences, type SecretReference } from "../../base/reference.ts";
 import { Backoff, pause } from "../../link/retry.ts";
 import { refused, SECRET, type SecretSource } from "./source.ts";

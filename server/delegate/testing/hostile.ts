@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SILENT } from "../../link/log.ts";
-import type { WriteLine } from "../bounded.ts";
+import type { WriteLine } from "../process/bounded.ts";
+import { findTree } from "../process/tree.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
-import { findTree } from "../tree.ts";
 import { endWorkspace, Workspaces } from "../workspace.ts";
 
 /**

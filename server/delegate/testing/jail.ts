@@ -1,10 +1,10 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { run } from "../../base/run.ts";
-import { KEEPER } from "../keeper.ts";
+import { run } from "../../base/process/run.ts";
+import { KEEPER } from "../process/keeper.ts";
+import { findSupervisor } from "../process/supervisor.ts";
 import { WAYS } from "../sandbox/ways.ts";
-import { findSupervisor } from "../supervisor.ts";
 
 export const ROOT = process.getuid?.() === 0;
 /** The ways that can be tried here. */

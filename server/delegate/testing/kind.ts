@@ -3,16 +3,16 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Schemas } from "../../../openapi/client.ts";
+import { Redactor } from "../../base/crypto/redact.ts";
 import { done, stop } from "../../base/outcome.ts";
-import { Redactor } from "../../base/redact.ts";
-import { takeKept } from "../artifact-client.ts";
-import { runBounded, type WriteLine } from "../bounded.ts";
-import { collect } from "../collect.ts";
-import { makeFetch } from "../fetch.ts";
-import type { Context, Kind, KindResult } from "../kinds/kind.ts";
-import { takeSource } from "../source.ts";
-import { taskEnv } from "../task-env.ts";
-import { putTaskFile } from "../task-files.ts";
+import type { Context, Kind, KindResult } from "../kind.ts";
+import { runBounded, type WriteLine } from "../process/bounded.ts";
+import { takeKept } from "../task/artifact-client.ts";
+import { collect } from "../task/collect.ts";
+import { makeFetch } from "../task/fetch.ts";
+import { takeSource } from "../task/source.ts";
+import { taskEnv } from "../task/task-env.ts";
+import { putTaskFile } from "../task/task-files.ts";
 import { Workspaces } from "../workspace.ts";
 
 export interface KindRun extends KindResult {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Schemas } from "../../../openapi/client.ts";
-import { canonical } from "../../base/canonical.ts";
+import { canonical } from "../../base/json/canonical.ts";
 import { makeKeys, sign, verify } from "../keys.ts";
 import { pinOf } from "../token.ts";
 

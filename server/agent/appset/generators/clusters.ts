@@ -1,4 +1,4 @@
-import { HOME_NAME, HOME_SERVER, isHomeAddress } from "../../../base/home-cluster.ts";
+import { HOME_NAME, HOME_SERVER, isHomeAddress } from "../../../base/cloud/home-cluster.ts";
 import { done } from "../../../base/outcome.ts";
 import { addValues, type Params } from "../params.ts";
 import { isEmptySelector, selectorOf } from "../selector.ts";

@@ -1,4 +1,4 @@
-import { HOME_NAME, HOME_SERVER } from "../../../base/home-cluster.ts";
+import { HOME_NAME, HOME_SERVER } from "../../../base/cloud/home-cluster.ts";
 import { done, stop } from "../../../base/outcome.ts";
 import { addValues, type Params } from "../params.ts";
 import { APPSET, type Free } from "../types.ts";

@@ -1,5 +1,5 @@
-import { agentKeys } from "../../../base/aws-agent.ts";
-import { awsSigned } from "../../../base/aws-sign.ts";
+import { agentKeys } from "../../../base/cloud/aws-agent.ts";
+import { awsSigned } from "../../../base/cloud/aws-sign.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { type Ask, ask as askOne, HTTP, MAX_PAGES } from "../http.ts";
 import type { Branch, Browse, Provider, Repository } from "../scm.ts";

@@ -1,6 +1,6 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { azureToken } from "../../repo/azure.ts";
-import { githubToken } from "../../repo/github-app.ts";
+import { azureToken } from "../../repo/auth/azure.ts";
+import { githubToken } from "../../repo/auth/github-app.ts";
 import { redactUrl } from "../../repo/url.ts";
 import type { Asker, Provider } from "../scm.ts";
 import { APPSET, type Free } from "../types.ts";

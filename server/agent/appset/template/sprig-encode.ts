@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt, randomUUID } from "node:crypto";
 import { parseDocument } from "yaml";
-import { collectionKey } from "../../../base/yaml-keys.ts";
+import { collectionKey } from "../../../base/json/yaml-keys.ts";
 import { customTags } from "../../../kube/yaml.ts";
 import { queryEscape } from "./builtins.ts";
 import { type Callable, fn } from "./function.ts";

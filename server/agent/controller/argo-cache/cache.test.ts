@@ -4,12 +4,12 @@ import { type RedisServer, startRedis } from "../../../../test/servers/redis.ts"
 import { until } from "../../../../test/servers/run.ts";
 import { KubeClient } from "../../../kube/client.ts";
 import type { Application } from "../application.ts";
+import { Repositories } from "../config/repositories.ts";
 import { type Deps, remember } from "../deps.ts";
 import { Destinations } from "../destination.ts";
 import { Projects } from "../projects.ts";
-import { Repositories } from "../repositories.ts";
 import { Settings } from "../settings.ts";
-import { Store } from "../store.ts";
+import { Store } from "../status/store.ts";
 import { ArgoCache } from "./cache.ts";
 
 const NAMESPACE = "outpost-agent";

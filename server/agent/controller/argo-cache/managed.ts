@@ -1,10 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { digest } from "../../../base/canonical.ts";
+import { digest } from "../../../base/json/canonical.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
-import { attempt, comparing, countedOf } from "../compare.ts";
+import { attempt, comparing, countedOf } from "../compare/compare.ts";
+import { leniently } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
-import { leniently } from "../undeclared.ts";
 import { hideSecrets } from "./mask.ts";
 import { isSecret, type Part } from "./parts.ts";
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../kube/object.ts";
-import { LAST_APPLIED } from "../last-applied.ts";
+import { LAST_APPLIED } from "../compare/last-applied.ts";
 
 const HIDDEN = "++++++++";
 const MORE = "++++";

@@ -1,5 +1,5 @@
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
-import { ingressUrls, linksOf } from "../summary.ts";
+import { ingressUrls, linksOf } from "../status/summary.ts";
 
 export interface TargetRef {
   group?: string;

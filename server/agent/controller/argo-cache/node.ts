@@ -1,6 +1,6 @@
 import type { Health } from "../../../kube/health/health.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
-import { imagesOf } from "../summary.ts";
+import { imagesOf } from "../status/summary.ts";
 import { type Networking, networkingOf } from "./networking.ts";
 import { type InfoItem, podInfo } from "./pod.ts";
 

@@ -1,9 +1,9 @@
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
 import type { Application } from "../application.ts";
+import type { Target } from "../compare/normalise.ts";
 import type { Memory } from "../deps.ts";
 import type { Destination } from "../destination.ts";
-import type { Target } from "../normalise.ts";
 import { hookOf } from "../order.ts";
 import { belongs } from "../projects.ts";
 import { prunable } from "../tasks.ts";

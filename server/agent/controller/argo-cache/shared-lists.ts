@@ -1,4 +1,4 @@
-import type { Listed } from "../below.ts";
+import type { Listed } from "../cluster/below.ts";
 
 // Applications that share a namespace are often written one after the other. No list is held longer.
 const HELD_MS = 2_000;

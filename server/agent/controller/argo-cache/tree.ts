@@ -1,10 +1,10 @@
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
-import { Below, type BelowOptions } from "../below.ts";
-import { descendants } from "../descendants.ts";
+import { Below, type BelowOptions } from "../cluster/below.ts";
+import { descendants } from "../cluster/descendants.ts";
+import { inParallel } from "../cluster/parallel.ts";
+import { isNamedAfter } from "../cluster/resource-membership.ts";
 import type { Destination } from "../destination.ts";
-import { inParallel } from "../parallel.ts";
-import { isNamedAfter } from "../part.ts";
 import type { HostInfo } from "./hosts.ts";
 import { missingNode, nodeOf, type ResourceNode, type ResourceRef, refOf } from "./node.ts";
 import type { Part } from "./parts.ts";

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import type { Batch, Source } from "../../../link/exchange.ts";
 import type { Open } from "../../../link/session.ts";
 import { BY_ANNOTATION, type Tracking } from "../../controller/tracking.ts";
-import type { MadeApplication } from "../set-status.ts";
+import type { MadeApplication } from "../reports/set-status.ts";
 import { Conditions } from "./conditions.ts";
 import { type Discovered, type DiscoveredReport, toReport } from "./report.ts";
 import { Rounds } from "./rounds.ts";

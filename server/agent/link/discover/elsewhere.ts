@@ -6,8 +6,8 @@ import { Settings } from "../../controller/settings.ts";
 import { placeOfInstance } from "../../project/instance.ts";
 import { Places, type Scope } from "../../project/places.ts";
 import type { Context } from "../context.ts";
+import type { Patterns } from "../patterns.ts";
 import type { Discovery } from "./discovery.ts";
-import type { Patterns } from "./patterns.ts";
 import { EVERYWHERE } from "./rounds.ts";
 
 export interface ElsewhereOptions {

@@ -1,7 +1,7 @@
 import { validateClusterSpec, validateRepositorySpec } from "../../../../openapi/contract/validators.js";
 import type { KubeObject } from "../../../kube/object.ts";
-import { field } from "../secrets.ts";
-import { defined } from "../spec.ts";
+import { field } from "../credentials/secrets.ts";
+import { defined } from "../deliveries/spec.ts";
 import { expressible } from "./expressible.ts";
 import type { Imported } from "./import.ts";
 import { withoutUserInfo } from "./user-info.ts";

@@ -1,8 +1,8 @@
 import { validateApplicationSetSpec, validateApplicationSpec, validateAppProjectSpec } from "../../../../openapi/contract/validators.js";
 import type { KubeObject } from "../../../kube/object.ts";
-import { toProjectSpec } from "../project.ts";
-import { toSetSpec } from "../set.ts";
-import { toApplicationSpec } from "../spec.ts";
+import { toProjectSpec } from "../deliveries/project.ts";
+import { toSetSpec } from "../deliveries/set.ts";
+import { toApplicationSpec } from "../deliveries/spec.ts";
 import { importApplication, importApplicationSet, importAppProject } from "./import.ts";
 import { importCluster, importRepository } from "./import-secrets.ts";
 

@@ -1,8 +1,8 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateApplicationSetSpec, validateApplicationSpec, validateAppProjectSpec } from "../../../../openapi/contract/validators.js";
-import { HOME_NAME, isHomeAddress } from "../../../base/home-cluster.ts";
+import { HOME_NAME, isHomeAddress } from "../../../base/cloud/home-cluster.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import { defined } from "../spec.ts";
+import { defined } from "../deliveries/spec.ts";
 import { expressible } from "./expressible.ts";
 import { cleaned } from "./user-info.ts";
 

@@ -4,7 +4,7 @@ import { describe, type KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
 import type { Context } from "../context.ts";
 import type { Collection } from "../names.ts";
-import { isOurs, notHere } from "./patterns.ts";
+import { isOurs, notHere } from "../patterns.ts";
 import { collectionOf } from "./report.ts";
 
 /** The very object that the service was told of, as it is now: by namespace, name and uid, and of the same collection. */

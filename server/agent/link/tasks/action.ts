@@ -5,11 +5,11 @@ import type { ObjectMeta } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import { pause } from "../../../link/retry.ts";
 import { META } from "../../controller/application.ts";
-import { NOT_PART } from "../../controller/part.ts";
-import type { ActionRequest, ActionResult } from "../../controller/resource-action.ts";
+import { NOT_PART } from "../../controller/cluster/resource-membership.ts";
+import type { ActionRequest, ActionResult } from "../../controller/sync/resource-action.ts";
 import type { Context } from "../context.ts";
-import { resourceOf } from "./resource.ts";
-import { type LinkContext, type LinkRead, objectOf, type Question } from "./task.ts";
+import { type LinkContext, type LinkRead, objectOf, type Question } from "../queries/task.ts";
+import { resourceOf } from "../queries/tree/resource.ts";
 
 const LOOK_MS = 100;
 const LOOK_DEADLINE_MS = 15_000;

@@ -1,6 +1,6 @@
 import { done, stop } from "../../../base/outcome.ts";
-import { leaveHints } from "../hints.ts";
-import type { LinkRead } from "./task.ts";
+import type { LinkRead } from "../queries/task.ts";
+import { leaveHints } from "../reports/hints.ts";
 
 // The service names one repository in its spellings; more is nobody's word.
 const MOST = 32;

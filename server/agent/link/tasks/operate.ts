@@ -3,9 +3,9 @@ import { again, done, type Outcome, stop } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
-import { type Acted, type Action, act, REFRESH } from "../action.ts";
+import { type Acted, type Action, act, REFRESH } from "../deliveries/action.ts";
 import { MARK } from "../names.ts";
-import { type LinkRead, objectOf } from "./task.ts";
+import { type LinkRead, objectOf } from "../queries/task.ts";
 
 const WRITES = 5;
 

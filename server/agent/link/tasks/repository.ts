@@ -1,7 +1,7 @@
 import { done, stop } from "../../../base/outcome.ts";
 import { testCluster, testRepository } from "../connections.ts";
-import { repositoryAccess } from "../reach.ts";
-import { type LinkRead, objectOf } from "./task.ts";
+import { repositoryAccess } from "../credentials/repository-access.ts";
+import { type LinkRead, objectOf } from "../queries/task.ts";
 
 // A repository with more of them is browsed by name, not listed.
 const MOST = 5_000;

@@ -3,13 +3,13 @@ import type { WorkerTask } from "../../../link/exchange.ts";
 import type { Leases } from "../../../link/leases.ts";
 import { sendResult, type TaskResult } from "../../../link/result.ts";
 import type { Session } from "../../../link/session.ts";
+import { refusedBeside } from "../queries/beside.ts";
+import { READS, unknownKind } from "../queries/reads.ts";
+import type { LinkContext, LinkRead } from "../queries/task.ts";
 import { applicationAction } from "./action.ts";
-import { refusedBeside } from "./beside.ts";
 import { repositoryChanged } from "./changed.ts";
 import { applicationOperate } from "./operate.ts";
-import { READS, unknownKind } from "./reads.ts";
 import { clusterTest, repositoryCharts, repositoryRefs, repositoryTest } from "./repository.ts";
-import type { LinkContext, LinkRead } from "./task.ts";
 
 /** Questions that the link answers itself, from its namespace and the repo server. An action is the controller's to do. */
 const OWN: Record<string, LinkRead> = {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { tryParseDuration } from "../../../base/duration.ts";
-import { makeEd25519 } from "../../../base/ed25519.ts";
+import { makeEd25519 } from "../../../base/crypto/ed25519.ts";
+import { tryParseDuration } from "../../../base/lang/duration.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import { notFound, Problem } from "../../domain/problem.ts";
 import type { Scope } from "../../domain/scope.ts";

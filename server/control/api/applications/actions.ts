@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { digest } from "../../../base/canonical.ts";
+import { digest } from "../../../base/json/canonical.ts";
 import { nameOf } from "../../access/authenticate.ts";
 import type { ObjectOf } from "../../domain/nouns.ts";
 import { invalid, Problem } from "../../domain/problem.ts";

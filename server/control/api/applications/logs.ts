@@ -1,5 +1,5 @@
 import { validateApplicationLogLine, validateApplicationLogOpen } from "../../../../openapi/contract/validators.js";
-import { tryParseDuration } from "../../../base/duration.ts";
+import { tryParseDuration } from "../../../base/lang/duration.ts";
 import { nameOf, stillValid } from "../../access/authenticate.ts";
 import { Problem } from "../../domain/problem.ts";
 import { addAudit } from "../../store/audit.ts";

@@ -1,4 +1,4 @@
-import { canonical } from "../../../base/canonical.ts";
+import { canonical } from "../../../base/json/canonical.ts";
 import { reportedConditions } from "../../domain/conditions.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import { tryFindByUid, updateObject } from "../../store/objects.ts";

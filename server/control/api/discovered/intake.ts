@@ -1,4 +1,4 @@
-import { canonical } from "../../../base/canonical.ts";
+import { canonical } from "../../../base/json/canonical.ts";
 import { withCondition } from "../../domain/conditions.ts";
 import { type DiscoveredReport, digestOf, idsFor, type Listed, type Shown, shownOf } from "../../domain/discover.ts";
 import type { Schemas } from "../../domain/nouns.ts";

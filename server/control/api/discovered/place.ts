@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { canonical } from "../../../base/canonical.ts";
+import { canonical } from "../../../base/json/canonical.ts";
 import { type DiscoveredReport, idsFor, mappingFor, referenceTo } from "../../domain/discover.ts";
 import { contains, isSame, type Scope } from "../../domain/scope.ts";
 import { relocateObject, removeObject, type Stored, tryFindByUid, tryFindObject, updateObject } from "../../store/objects.ts";

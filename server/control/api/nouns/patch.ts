@@ -1,4 +1,4 @@
-import { mergePatch } from "../../../base/merge-patch.ts";
+import { mergePatch } from "../../../base/json/merge-patch.ts";
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import { checkChange } from "../discovered/adopt.ts";

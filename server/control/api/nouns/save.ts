@@ -1,5 +1,5 @@
 import { keepsNothing } from "../../../../openapi/audience.ts";
-import { canonical } from "../../../base/canonical.ts";
+import { canonical } from "../../../base/json/canonical.ts";
 import { clusterIdFaults } from "../../domain/cluster.ts";
 import type { Found } from "../../domain/discover.ts";
 import { withMoved } from "../../domain/moved.ts";

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { parseJson } from "../../../base/json.ts";
+import { parseJson } from "../../../base/json/json.ts";
 import { Problem } from "../../domain/problem.ts";
 
 // A push of thousands of commits with the paths of each is the largest that hosts send.

@@ -1,4 +1,4 @@
-import { tryParseDuration } from "../../../base/duration.ts";
+import { tryParseDuration } from "../../../base/lang/duration.ts";
 import type { ObjectOf } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import { rotated } from "../../domain/webhook.ts";

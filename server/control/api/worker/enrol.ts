@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { exactly } from "../../../base/ed25519.ts";
+import { exactly } from "../../../base/crypto/ed25519.ts";
 import { Problem } from "../../domain/problem.ts";
 import { addAudit } from "../../store/audit.ts";
 import { dropSealed } from "../../store/deliveries.ts";

@@ -1,5 +1,5 @@
-import { canonical, digest } from "../../../base/canonical.ts";
-import { ed25519Verify } from "../../../base/ed25519.ts";
+import { ed25519Verify } from "../../../base/crypto/ed25519.ts";
+import { canonical, digest } from "../../../base/json/canonical.ts";
 import { ACCOUNT } from "../../access/apikey.ts";
 import { NONCE_SECONDS } from "../../access/signer.ts";
 import { isUsed, useNonce } from "../../store/nonces.ts";

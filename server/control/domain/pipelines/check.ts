@@ -1,7 +1,7 @@
 import { pipelineFaults } from "../../../../openapi/rules/pipelines/check.ts";
 import type { PipelineSpec } from "../../../../openapi/rules/pipelines/graph.ts";
-import { escapePointer } from "../../../base/json.ts";
-import { patternMatcher } from "../../../base/pattern.ts";
+import { escapePointer } from "../../../base/json/json.ts";
+import { patternMatcher } from "../../../base/lang/pattern.ts";
 import { paramFaults } from "./params.ts";
 
 /** Something in a pipeline that could never work. */

@@ -1,5 +1,5 @@
 import type { PipelineSpec } from "../../../../openapi/rules/pipelines/graph.ts";
-import { patternMatcher } from "../../../base/pattern.ts";
+import { patternMatcher } from "../../../base/lang/pattern.ts";
 import { Problem } from "../problem.ts";
 
 /**

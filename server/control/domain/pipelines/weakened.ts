@@ -1,7 +1,7 @@
 import { expressionsIn, parseCondition } from "../../../../openapi/rules/pipelines/condition.ts";
 import type { Expression } from "../../../../openapi/rules/pipelines/expression.ts";
 import { ancestorsOf, needsOf, type PipelineSpec, type PipelineStep } from "../../../../openapi/rules/pipelines/graph.ts";
-import { canonical } from "../../../base/canonical.ts";
+import { canonical } from "../../../base/json/canonical.ts";
 
 /** A change that takes something from an approval. */
 export interface Weakened {

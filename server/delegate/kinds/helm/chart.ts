@@ -2,9 +2,9 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { inside } from "../../inside.ts";
-import { putTaskFile } from "../../task-files.ts";
-import type { Context } from "../kind.ts";
+import { inside } from "../../config/safe-path.ts";
+import type { Context } from "../../kind.ts";
+import { putTaskFile } from "../../task/task-files.ts";
 import type { Helm } from "./helm.ts";
 
 type HelmChart = Schemas["HelmChart"];

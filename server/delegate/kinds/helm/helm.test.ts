@@ -9,10 +9,10 @@ import { RESOURCES } from "../../../kube/path.ts";
 import { startCluster, type TestCluster } from "../../testing/cluster.ts";
 import type { KindRun } from "../../testing/kind.ts";
 import { temporaryFolder } from "../../testing/temporary.ts";
-import { helmPackage } from "../helm-package.ts";
-import { helmPush } from "../helm-push.ts";
-import { helmUninstall } from "../helm-uninstall.ts";
-import { helmUpgrade } from "../helm-upgrade.ts";
+import { helmPackage } from "./helm-package.ts";
+import { helmPush } from "./helm-push.ts";
+import { helmUninstall } from "./helm-uninstall.ts";
+import { helmUpgrade } from "./helm-upgrade.ts";
 
 /** The real Helm, against a real API server, a real registry and a store that speaks as HTTP repositories do. */
 const dir = temporaryFolder();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { makeTaskFolder, putTaskFile } from "../../task-files.ts";
-import { type Context, failed, type KindResult } from "../kind.ts";
-import { programLacks } from "../program.ts";
+import { type Context, failed, type KindResult } from "../../kind.ts";
+import { makeTaskFolder, putTaskFile } from "../../task/task-files.ts";
+import { programLacks } from "../script/program.ts";
 
 const HOW =
   "install Helm 3.16 or newer (https://helm.sh/docs/intro/install/) on the delegate's PATH, or use the delegate's image, which has it";

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../kube/object.ts";
 import { pause } from "../../../link/retry.ts";
-import type { Cluster } from "../cluster.ts";
-import type { Context } from "../kind.ts";
+import type { Context } from "../../kind.ts";
+import type { Cluster } from "../kubernetes/cluster.ts";
 import { troubleOf } from "../kubernetes/pods.ts";
 import { readiness } from "../kubernetes/readiness.ts";
 import { WORKLOADS } from "../kubernetes/revisions.ts";

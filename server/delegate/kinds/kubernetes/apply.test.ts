@@ -3,7 +3,7 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { RESOURCES, type Resource } from "../../../kube/path.ts";
 import { configMap, crd, deployment, GADGET, startCluster, type TestCluster } from "../../testing/cluster.ts";
 import { temporaryFolder, until } from "../../testing/temporary.ts";
-import { kubernetesApply } from "../kubernetes-apply.ts";
+import { kubernetesApply } from "./kubernetes-apply.ts";
 import { WORKLOADS } from "./revisions.ts";
 
 /** Against a real API server; without controllers nothing becomes ready by itself, so the tests write what those would. */

@@ -3,8 +3,8 @@ import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { type Resource, resourcePath } from "../../../kube/path.ts";
 import { pause } from "../../../link/retry.ts";
-import { patiently } from "../../patience.ts";
-import { type Cluster, FIELD_MANAGER } from "../cluster.ts";
+import { patiently } from "../../config/retry.ts";
+import { type Cluster, FIELD_MANAGER } from "./cluster.ts";
 import { placed, type Target } from "./targets.ts";
 
 /** What became of one object. */

@@ -1,4 +1,4 @@
-import type { Context } from "../kind.ts";
+import type { Context } from "../../kind.ts";
 
 // The end has to be explained while there is time to ask for reasons.
 const SHARE = 0.05;

@@ -3,9 +3,9 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import { configMap, crd, deployment, startCluster, type TestCluster } from "../../testing/cluster.ts";
 import { temporaryFolder } from "../../testing/temporary.ts";
-import { kubernetesApply } from "../kubernetes-apply.ts";
-import { kubernetesDelete } from "../kubernetes-delete.ts";
-import { kubernetesRollout } from "../kubernetes-rollout.ts";
+import { kubernetesApply } from "./kubernetes-apply.ts";
+import { kubernetesDelete } from "./kubernetes-delete.ts";
+import { kubernetesRollout } from "./kubernetes-rollout.ts";
 import { WORKLOADS } from "./revisions.ts";
 
 /** Against a real API server; without controllers nothing becomes ready by itself, so the tests write what those would. */

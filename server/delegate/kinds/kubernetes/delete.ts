@@ -4,9 +4,9 @@ import { conditionsOf } from "../../../kube/health/types.ts";
 import { describe, type KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
 import { pause } from "../../../link/retry.ts";
-import { patiently } from "../../patience.ts";
-import type { Cluster } from "../cluster.ts";
-import type { Context } from "../kind.ts";
+import { patiently } from "../../config/retry.ts";
+import type { Context } from "../../kind.ts";
+import type { Cluster } from "./cluster.ts";
 import { explain } from "./explain.ts";
 import type { Target } from "./targets.ts";
 

@@ -3,8 +3,8 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { parseManifests } from "../../../kube/yaml.ts";
-import { type Folder, findTaskPath, openTaskFile } from "../../task-files.ts";
-import type { Context } from "../kind.ts";
+import type { Context } from "../../kind.ts";
+import { type Folder, findTaskPath, openTaskFile } from "../../task/task-files.ts";
 
 export interface ManifestParams {
   source?: Schemas["TaskSource"];

@@ -1,7 +1,7 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
-import type { Cluster } from "../cluster.ts";
+import type { Cluster } from "./cluster.ts";
 
 const APPS = { group: "apps", version: "v1", namespaced: true };
 const REPLICA_SETS: Resource = { ...APPS, kind: "ReplicaSet", plural: "replicasets" };

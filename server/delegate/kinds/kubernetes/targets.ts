@@ -3,7 +3,7 @@ import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { rankOf } from "../../../kube/order.ts";
 import type { Resource } from "../../../kube/path.ts";
-import type { Cluster } from "../cluster.ts";
+import type { Cluster } from "./cluster.ts";
 
 /** One object and where it is served. */
 export interface Target {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { putTaskFile } from "../../task-files.ts";
-import type { Context } from "../kind.ts";
+import type { Context } from "../../kind.ts";
+import { putTaskFile } from "../../task/task-files.ts";
 import { type Counts, changesOf, countOf, violations } from "./policy.ts";
 import { redactPlan } from "./redact.ts";
 import type { Terraform } from "./terraform.ts";

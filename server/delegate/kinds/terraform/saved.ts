@@ -2,8 +2,8 @@ import { rename } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
-import { findTaskPath, readTaskFile } from "../../task-files.ts";
-import type { Context } from "../kind.ts";
+import type { Context } from "../../kind.ts";
+import { findTaskPath, readTaskFile } from "../../task/task-files.ts";
 
 /** What a plan's artefact says about itself. */
 export interface SavedPlan {

@@ -8,9 +8,9 @@ import { RESOURCES } from "../../../kube/path.ts";
 import { startCluster, type TestCluster } from "../../testing/cluster.ts";
 import type { KindRun } from "../../testing/kind.ts";
 import { temporaryFolder } from "../../testing/temporary.ts";
-import { terraformApply } from "../terraform-apply.ts";
-import { terraformDestroy } from "../terraform-destroy.ts";
-import { terraformPlan } from "../terraform-plan.ts";
+import { terraformApply } from "./terraform-apply.ts";
+import { terraformDestroy } from "./terraform-destroy.ts";
+import { terraformPlan } from "./terraform-plan.ts";
 
 /** The real Terraform, with states in files and, for locks, in a real API server. */
 const dir = temporaryFolder();

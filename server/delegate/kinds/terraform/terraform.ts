@@ -2,10 +2,10 @@ import { stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
-import { inside } from "../../inside.ts";
-import { makeTaskFolder, openTaskFile, putTaskFile, readTaskFile } from "../../task-files.ts";
-import type { Context } from "../kind.ts";
-import { programLacks } from "../program.ts";
+import { inside } from "../../config/safe-path.ts";
+import type { Context } from "../../kind.ts";
+import { makeTaskFolder, openTaskFile, putTaskFile, readTaskFile } from "../../task/task-files.ts";
+import { programLacks } from "../script/program.ts";
 import { type Diagnostic, explainTerraform, readErrors, readUi } from "./diagnostics.ts";
 
 type Base = Schemas["TerraformBase"];

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { startProbes } from "../../../../base/probes.ts";
+import { startProbes } from "../../../../base/process/probes.ts";
 import { Secret } from "../../../../base/secret.ts";
 import { KubeClient } from "../../../../kube/client.ts";
 import { loadConfig } from "../../../../kube/config.ts";
@@ -7,10 +7,10 @@ import { localRepo } from "../../../controller/engine.ts";
 import { RepoClient } from "../../../repo/client.ts";
 import { repoSecret, sharedSecret } from "../../../repo/secret.ts";
 import type { RepoDoor } from "../../../repo/types.ts";
-import { patternsOf } from "../../discover/patterns.ts";
-import { isBeside, noRepo } from "../beside.ts";
-import { providersOf } from "../generate.ts";
-import { localReads, READS_BESIDE } from "../reads.ts";
+import { patternsOf } from "../../patterns.ts";
+import { isBeside, noRepo } from "../../queries/beside.ts";
+import { providersOf } from "../../queries/generate.ts";
+import { localReads, READS_BESIDE } from "../../queries/reads.ts";
 import { readsServer } from "./server.ts";
 
 /** The secret that the link and the controller share. The repo server must not have it: it runs what charts and plugins bring. */

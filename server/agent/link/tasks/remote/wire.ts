@@ -1,4 +1,4 @@
-import type { Question } from "../task.ts";
+import type { Question } from "../../queries/task.ts";
 
 /** What the link asks the controller: the account whose objects are meant, and the question without its lease. */
 export interface Call {

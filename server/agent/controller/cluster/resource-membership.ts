@@ -1,0 +1,123 @@
+import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import type { KubeClient } from "../../../kube/client.ts";
+import { KUBE } from "../../../kube/errors.ts";
+import { gvkOf, type KubeObject } from "../../../kube/object.ts";
+import type { Resource } from "../../../kube/path.ts";
+import type { Application } from "../application.ts";
+import type { Destination } from "../destination.ts";
+import { belongs } from "../projects.ts";
+import { ownerOf } from "../tracking.ts";
+
+/** One object, as people name it: the version may be left out. */
+export interface ResourceKey {
+  group?: string;
+  version?: string;
+  kind: string;
+  namespace?: string;
+  name: string;
+}
+
+export const NOT_PART = "NotPartOfApplication";
+// Deployment, ReplicaSet, Pod, and what an operator puts above and below.
+const GENERATIONS = 6;
+const MAX_OWNERS = 4;
+// Whoever writes owner references decides how many are followed; together they are no more than this.
+const MAX_LOOKS = 24;
+
+/** Where a kind is served: in the version that is named, else in the one that the cluster prefers. */
+export async function findKind(client: KubeClient, { group = "", version, kind }: ResourceKey): Promise<Outcome<Resource>> {
+  if (version) return client.discovery.find(group, version, kind);
+  const found = (await client.discovery.all()).find((resource) => resource.group === group && resource.kind === kind);
+  return found ? done(found) : stop(KUBE.kindNotFound, `the cluster has no kind ${group ? `${group}/` : ""}${kind}`);
+}
+
+/** An object that is the application's own, or came of one that is; anything else of the cluster is none of its business. */
+export async function findPart(app: Application, destination: Destination, key: ResourceKey): Promise<Outcome<Part>> {
+  const kind = await findKind(destination.client, key);
+  if (kind.kind !== "done") return kind;
+  // People name it where most of an application's objects are only when it is elsewhere.
+  const namespace = key.namespace ?? app.spec.destination.namespace;
+  if (kind.value.namespaced && !namespace) return stop(NOT_PART, `name the namespace of ${key.kind} ${key.name} too`);
+  const live = await destination.client.get(kind.value, kind.value.namespaced ? namespace : undefined, key.name);
+  const refused = stop(NOT_PART, `${key.kind} ${key.name} is no part of application ${app.metadata.name}`);
+  // Who may not see an object is not told whether it is there.
+  if (live.kind !== "done") return live.reason === KUBE.notFound ? refused : live;
+  return (await isPart(app, destination, live.value, GENERATIONS, { left: MAX_LOOKS }))
+    ? done({ object: live.value, resource: kind.value })
+    : refused;
+}
+
+export interface Part {
+  object: KubeObject;
+  resource: Resource;
+}
+
+async function isPart(
+  app: Application,
+  destination: Destination,
+  object: KubeObject,
+  generations: number,
+  looks: { left: number },
+): Promise<boolean> {
+  if (belongs(app, destination)(object)) return true;
+  if (isAwaited(app, destination, object)) return isVisible(destination, object);
+  if (generations === 0) return false;
+  const { namespace } = object.metadata;
+  for (const owner of (object.metadata.ownerReferences ?? []).slice(0, MAX_OWNERS)) {
+    if (looks.left-- <= 0) return false;
+    const { group, version, kind } = gvkOf(owner);
+    const found = await destination.client.discovery.find(group, version, kind);
+    if (found.kind !== "done") continue;
+    const above = await destination.client.get(found.value, found.value.namespaced ? namespace : undefined, owner.name);
+    if (above.kind !== "done" || above.value.metadata.uid !== owner.uid) continue;
+    if (await isPart(app, destination, above.value, generations - 1, looks)) return true;
+  }
+  for (const { group = "", version, kind, name } of namesakes(app, object).slice(0, MAX_LOOKS)) {
+    const found = await destination.client.discovery.find(group, version, kind);
+    const above = found.kind === "done" ? await destination.client.get(found.value, namespace, name) : found;
+    if (above.kind === "done" && isNamedAfter(object, above.value) && belongs(app, destination)(above.value)) return true;
+  }
+  return false;
+}
+
+/** Git wants it, and it was there before: nobody has put his mark on it yet. */
+function isAwaited(app: Application, { refuse, settings }: Destination, object: KubeObject): boolean {
+  const { namespace, name } = object.metadata;
+  const { group, kind } = gvkOf(object);
+  if (ownerOf(object, settings.tracking) !== undefined || refuse?.(object)) return false;
+  return (app.status?.resources ?? []).some(
+    (row) => (row.group ?? "") === group && row.kind === kind && row.name === name && (row.namespace ?? "") === (namespace ?? ""),
+  );
+}
+
+/** Nobody has it: then it is shown only to whom the project's account would show it. */
+async function isVisible({ client, writer }: Destination, object: KubeObject): Promise<boolean> {
+  if (writer === client) return true;
+  const { group, version, kind } = gvkOf(object);
+  const found = await client.discovery.find(group, version, kind);
+  return found.kind === "done" && (await writer.get(found.value, object.metadata.namespace, object.metadata.name)).kind === "done";
+}
+
+/** What of the application could have an object that names no owner. */
+function namesakes(app: Application, object: KubeObject) {
+  const above = NAMED[`${gvkOf(object).group}/${object.kind}`];
+  return (app.status?.resources ?? []).filter(
+    (row) => `${row.group ?? ""}/${row.kind}` === above && row.namespace === object.metadata.namespace,
+  );
+}
+
+/** Kinds whose objects name no owner: they are known by their names. */
+export const NAMED: Readonly<Record<string, string>> = { "/Endpoints": "/Service", "/PersistentVolumeClaim": "apps/StatefulSet" };
+
+/** Whether one object came of another without saying so: a Service's Endpoints have its name, a claim those of its template and set. */
+export function isNamedAfter(object: KubeObject, above: KubeObject): boolean {
+  const { name, namespace } = object.metadata;
+  if (NAMED[`${gvkOf(object).group}/${object.kind}`] !== `${gvkOf(above).group}/${above.kind}`) return false;
+  if (namespace !== above.metadata.namespace) return false;
+  if (object.kind === "Endpoints") return name === above.metadata.name;
+  const templates = (above.spec?.volumeClaimTemplates ?? []) as { metadata?: { name?: string } }[];
+  return templates.some(({ metadata }) => {
+    const begins = `${metadata?.name}-${above.metadata.name}-`;
+    return name.startsWith(begins) && /^\d+$/.test(name.slice(begins.length));
+  });
+}

@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from "node:util";
+import { APPLIER, FIELD_MANAGER } from "../../../kube/client.ts";
+import type { FieldSet, KubeObject } from "../../../kube/object.ts";
+import { LAST_APPLIED } from "./last-applied.ts";
+import { withTexts } from "./plain-texts.ts";
+import { isSameQuantity } from "./quantity.ts";
+
+type Json = Record<string, unknown>;
+
+// Who applied for the ecosystem's engine, and for ours.
+const OURS = new Set([FIELD_MANAGER, APPLIER]);
+// What tells two items of a list apart where no field set says it.
+const KEYS = ["name", "key", "containerPort", "port", "mountPath", "ip", "topologyKey", "type"];
+
+/**
+ * What applying an object would make of the live one, without asking the API server: what is wanted is put in, what was applied before and is
+ * wanted no more goes, all else stays. Who applied what, the live object says in its managed fields or in kubectl's annotation.
+ */
+export function predict(desired: KubeObject, live: KubeObject): KubeObject {
+  const result = map(desired, live, fieldsOf(live)) as KubeObject;
+  const { annotations } = result.metadata;
+  if (annotations?.[LAST_APPLIED]) {
+    const { [LAST_APPLIED]: _, ...rest } = annotations;
+    result.metadata = { ...result.metadata, annotations: rest };
+  }
+  return result;
+}
+
+/** The fields of a former application of this object, as a field set. */
+function fieldsOf(live: KubeObject): FieldSet {
+  const { managedFields = [], annotations } = live.metadata;
+  const applied = managedFields.find(({ manager, operation }) => OURS.has(manager ?? "") && operation === "Apply")?.fieldsV1;
+  if (applied) return live.kind === "Secret" ? withTexts(applied) : applied;
+  try {
+    return setOf(JSON.parse(annotations?.[LAST_APPLIED] ?? "{}"));
+  } catch {
+    return {};
+  }
+}
+
+/** Items of a list are told apart by a key, where all of them have it. */
+function setOf(value: unknown): FieldSet {
+  if (Array.isArray(value)) {
+    const key = KEYS.find((name) => value.length > 0 && value.every((item) => isObject(item) && item[name] !== undefined));
+    if (!key) return {};
+    return Object.fromEntries(value.map((item: Json) => [`k:${JSON.stringify({ [key]: item[key] })}`, setOf(item)]));
+  }
+  if (!isObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [`f:${name}`, setOf(inner)]));
+}
+
+function map(desired: Json, live: Json, owned: FieldSet): Json {
+  const result: Json = {};
+  for (const [name, value] of Object.entries(live)) {
+    // Of a field that only its children are owned of, the field itself stays.
+    const own = owned[`f:${name}`];
+    if (Object.hasOwn(desired, name)) result[name] = node(desired[name], value, own ?? {});
+    else if (!own) result[name] = value;
+    else if (isObject(value) && Object.keys(own).length) {
+      const left = map({}, value, own);
+      if (Object.keys(left).length) result[name] = left;
+    }
+  }
+  for (const [name, value] of Object.entries(desired)) if (!Object.hasOwn(live, name)) result[name] = value;
+  return result;
+}
+
+function node(desired: unknown, live: unknown, owned: FieldSet): unknown {
+  if (isObject(desired) && isObject(live)) return map(desired, live, owned);
+  if (Array.isArray(desired) && Array.isArray(live)) return list(desired, live, owned);
+  // The server writes a null as nothing, and quantities in a form of its own.
+  return isSameQuantity(desired, live) ? live : desired;
+}
+
+/** Items with the same key are merged, in the order that is wanted; what somebody else added stays. */
+function list(desired: unknown[], live: unknown[], owned: FieldSet): unknown[] {
+  const key = KEYS.find((name) => [...desired, ...live].every((item) => isObject(item) && item[name] !== undefined));
+  if (!key || [desired, live].some((items) => new Set(items.map((item) => (item as Json)[key])).size !== items.length)) return desired;
+  const byKey = new Map(live.map((item) => [(item as Json)[key], item as Json]));
+  const sets = Object.entries(owned).filter(([field]) => field.startsWith("k:"));
+  const setOfItem = (item: Json) => sets.find(([field]) => isDeepStrictEqual(pick(item, field), JSON.parse(field.slice(2))))?.[1];
+  const result = desired.map((item) => {
+    const there = byKey.get((item as Json)[key]);
+    byKey.delete((item as Json)[key]);
+    return there ? map(item as Json, there, setOfItem(there) ?? {}) : item;
+  });
+  // Without a field set nobody knows who added the others: then the list is what is wanted.
+  return sets.length ? [...result, ...[...byKey.values()].filter((item) => !setOfItem(item))] : result;
+}
+
+const pick = (item: Json, field: string): Json =>
+  Object.fromEntries(Object.keys(JSON.parse(field.slice(2)) as Json).map((name) => [name, item[name]]));
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);

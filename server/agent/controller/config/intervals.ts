@@ -1,0 +1,56 @@
+import { digest } from "../../../base/json/canonical.ts";
+import { parseGoDuration } from "../../../base/lang/go-duration.ts";
+
+/** How often what Git says is asked for by itself. */
+export interface Intervals {
+  /** Between two looks; 0: never. What is told, asked for or written is looked at all the same. */
+  everyMs: number;
+  /** What is added to that at most, so that not all is asked at once. */
+  jitterMs: number;
+  /** Between two looks that render anew whatever is known; 0: never. */
+  hardMs: number;
+}
+
+// A remote is asked again after two to three minutes.
+export const USUAL: Intervals = { everyMs: 120_000, jitterMs: 60_000, hardMs: 0 };
+const KEYS = {
+  everyMs: "timeout.reconciliation",
+  jitterMs: "timeout.reconciliation.jitter",
+  hardMs: "timeout.hard.reconciliation",
+} as const;
+// More often than that only a test asks.
+const MIN_MS = 1_000;
+const DAY_MS = 86_400_000;
+
+/** What `argocd-cm` says; what cannot be read is as if it were not said. */
+export function readIntervals(data: Readonly<Record<string, unknown>>): { intervals: Intervals; problems: string[] } {
+  const intervals = { ...USUAL };
+  const problems: string[] = [];
+  for (const [field, key] of Object.entries(KEYS) as [keyof Intervals, string][]) {
+    const said = data[key];
+    if (typeof said !== "string" || said.trim() === "") continue;
+    const ms = milliseconds(said.trim());
+    if (ms === undefined) problems.push(`argocd-cm: ${key} is no duration such as 120s, 3m or 0: ${USUAL[field] / 1_000}s counts`);
+    else intervals[field] = ms > 0 && field !== "jitterMs" ? Math.max(MIN_MS, ms) : ms;
+  }
+  return { intervals, problems };
+}
+
+function milliseconds(text: string): number | undefined {
+  const days = /^(\d{1,6})d$/.exec(text)?.[1];
+  const ms = days === undefined ? parseGoDuration(text) : Number(days) * DAY_MS;
+  return ms === undefined || ms < 0 || !Number.isFinite(ms) ? undefined : ms;
+}
+
+/** Until the next look; undefined for never. The same name always gets the same share, so that restarts keep the spread. */
+export const waitMs = (name: string, { everyMs, jitterMs }: Intervals): number | undefined =>
+  everyMs === 0 ? undefined : everyMs + shareMs(name, jitterMs);
+
+/** The same for a look that renders anew. */
+export const hardWaitMs = (name: string, { hardMs, jitterMs }: Intervals): number | undefined =>
+  hardMs === 0 ? undefined : hardMs + shareMs(name, jitterMs);
+
+const shareMs = (name: string, jitterMs: number): number => {
+  const ms = Math.floor(jitterMs);
+  return ms === 0 ? 0 : Number.parseInt(digest(name).slice(0, 8), 16) % ms;
+};

@@ -1,0 +1,61 @@
+import { allowedFrom } from "../../project/next.ts";
+import { chainOf } from "../../project/project.ts";
+import { judgeWindows, type SyncWindow } from "../../project/window.ts";
+import type { Application, OperationState } from "../application.ts";
+import type { Destination } from "../destination.ts";
+import type { Projects } from "../projects.ts";
+
+// Without a time to wait for: the project may change, and a change of it is seen at once.
+const LOOK_AGAIN_MS = 3_600_000;
+
+export interface HeldBack {
+  message: string;
+  afterMs: number;
+}
+
+/**
+ * The sync window of the project that holds a sync back now, and until when; undefined when it may run. An operation that runs already
+ * may go on where its windows allow to overrun.
+ */
+export function heldBack(
+  { projects, now }: { projects: Projects; now(): number },
+  app: Application,
+  { server, name }: Destination,
+  automated: boolean,
+  running?: OperationState,
+): HeldBack | undefined {
+  const project = projects.of(app);
+  if (project.kind !== "done") return undefined;
+  // Each project in the chain has its own windows: one that is open here opens none there.
+  const held = chainOf(project.value).flatMap(
+    ({ syncWindows }) => heldBackBy(syncWindows ?? [], { now, app, destination: { server, name } }, automated, running) ?? [],
+  );
+  return held.sort((a, b) => b.afterMs - a.afterMs)[0];
+}
+
+interface Moment {
+  now(): number;
+  app: Application;
+  destination: Pick<Destination, "server" | "name">;
+}
+
+function heldBackBy(
+  windows: readonly SyncWindow[],
+  { now, app, destination: { server, name } }: Moment,
+  automated: boolean,
+  running?: OperationState,
+): HeldBack | undefined {
+  if (!windows.length) return undefined;
+  const windowed = { name: app.metadata.name, namespace: app.spec.destination.namespace ?? "", server, clusterName: name };
+  const verdict = judgeWindows(windows, windowed, now(), running ? Date.parse(running.startedAt) : undefined);
+  if (typeof verdict === "string") return { message: `Sync operation blocked by sync window: ${verdict}`, afterMs: LOOK_AGAIN_MS };
+  if (verdict.canSyncAuto || (!automated && verdict.canSyncManual)) return undefined;
+  const [first] = verdict.blocking;
+  const from = allowedFrom(windows, windowed, now(), !automated);
+  const named = first
+    ? ` (${first.kind} "${first.schedule}" for ${first.duration}${first.description ? `: ${first.description}` : ""}${verdict.blocking.length > 1 ? `, and ${verdict.blocking.length - 1} more` : ""})`
+    : "";
+  const when = from === undefined ? "" : `; it may run from ${new Date(from).toISOString().replace(/\.\d+/, "")}`;
+  const wait = from === undefined ? LOOK_AGAIN_MS : from - now() + 1;
+  return { message: `Sync operation blocked by sync window${named}${when}`, afterMs: Math.min(wait, LOOK_AGAIN_MS) };
+}

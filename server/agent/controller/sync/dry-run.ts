@@ -1,0 +1,54 @@
+import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
+import { KUBE } from "../../../kube/errors.ts";
+import { describe } from "../../../kube/object.ts";
+import type { Application } from "../application.ts";
+import type { Verdicts } from "../compare/compare.ts";
+import type { Target } from "../compare/normalise.ts";
+import { leniently } from "../compare/unknown-fields.ts";
+import type { Destination } from "../destination.ts";
+import { syncOption } from "../order.ts";
+import type { Task } from "../tasks.ts";
+import { isUnchangeable, mannerOf, otherOwner, SHARED, send } from "./apply.ts";
+import { leftOut } from "./messages.ts";
+
+interface Sync {
+  app: Application;
+  targets: readonly Target[];
+  destination: Destination;
+  verdicts: Verdicts;
+  unseen: ReadonlyMap<string, Failure>;
+}
+
+// Some webhooks do something of their own, and are not called for a trial.
+const NOT_TRIED = /does not support dry run/;
+
+/** What applying an object would do. The API server is asked to try where it can tell more than what is known already. */
+export async function rehearse(
+  { app, targets, destination, verdicts }: Sync,
+  { object, hook, target }: Task,
+  options: readonly string[],
+): Promise<Outcome<string>> {
+  const other = otherOwner(destination, target!, app);
+  if (other) return stop(SHARED, `${describe(object)} is part of application ${other}; it is left to that one`);
+  const current = destination.live.find(target!.key);
+  // Its kind comes with the sync.
+  if (!target!.resource) return done("created");
+  // What is deleted before is no measure for what is made after.
+  if (hook && current) return done("created");
+  const { anew, forces } = mannerOf(object, options);
+  if (current && anew) return done("configured");
+  if (current && verdicts.get(target!, current)) return done("unchanged");
+  const trial = { ...target!, object };
+  const tried = await leniently(trial, options, () => send(destination, trial.resource!, trial.object, current, options, true));
+  // What was not there before has no version.
+  if (tried.kind === "done") return done(`${tried.value.metadata.resourceVersion ? "configured" : "created"}${leftOut(trial)}`);
+  const change = current ? "configured" : "created";
+  // It goes, and comes anew.
+  if (current && forces && isUnchangeable(tried)) return done(change);
+  if (NOT_TRIED.test(tried.message)) return done(`${change}, which could not be tried: ${tried.message}`);
+  const { namespace } = object.metadata;
+  const comes =
+    targets.some(({ key }) => key === `/Namespace//${namespace}`) ||
+    (namespace === app.spec.destination.namespace && syncOption("CreateNamespace", undefined, options) === "true");
+  return tried.reason === KUBE.namespaceNotFound && comes ? done(change) : tried;
+}

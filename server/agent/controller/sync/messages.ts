@@ -1,0 +1,25 @@
+import { gvkOf, type KubeObject } from "../../../kube/object.ts";
+
+/** `deployment.apps/guestbook`. */
+export function shortName(object: KubeObject): string {
+  const { group, kind } = gvkOf(object);
+  return `${kind.toLowerCase()}${group ? `.${group}` : ""}/${object.metadata.name}`;
+}
+
+/** As Argo CD says it, so that what people have read before helps. */
+export function missingKind(object: KubeObject, detail: string): string {
+  const { group, kind } = gvkOf(object);
+  return `The Kubernetes API could not find ${group}/${kind} for requested resource ${object.metadata.namespace ?? ""}/${object.metadata.name}. Make sure the "${kind}" CRD is installed on the destination cluster. (${detail})`;
+}
+
+/** What of an object did not reach the cluster. */
+export const leftOut = ({ undeclared }: { undeclared?: readonly string[] }): string =>
+  undeclared?.length ? ` (without ${undeclared.join(", ")}, which its kind does not have)` : "";
+
+/** What a step of a sync waits for; undefined for nothing. */
+export function waitingFor([first, ...more]: readonly { object: KubeObject; hook: boolean }[]): string | undefined {
+  if (!first) return undefined;
+  const name = `${gvkOf(first.object).group}/${first.object.kind}/${first.object.metadata.name}`;
+  const rest = more.length ? ` and ${more.length} more ${first.hook ? "hooks" : "resources"}` : "";
+  return first.hook ? `waiting for completion of hook ${name}${rest}` : `waiting for healthy state of ${name}${rest}`;
+}

@@ -1,0 +1,221 @@
+import { isDeepStrictEqual } from "node:util";
+import { done, type Failure, stop } from "../../../base/outcome.ts";
+import { instanceOf } from "../../project/instance.ts";
+import {
+  type Application,
+  causeOf,
+  deployedOf,
+  deployedSources,
+  type HistoryEntry,
+  hasSeveral,
+  META,
+  type Operation,
+  type OperationState,
+  revisionsOf,
+  sourcesOf,
+} from "../application.ts";
+import { decide, firstReason, isOpen, retryDelay } from "../config/policy.ts";
+import { heldBack } from "../config/windows.ts";
+import type { Deps, Wanted } from "../deps.ts";
+import type { Destination } from "../destination.ts";
+import type { Observed } from "../observe.ts";
+import { render, toTargets } from "../render.ts";
+import type { Report } from "../status/report.ts";
+import { appLabel } from "../tracking.ts";
+import { waitsFor } from "./dependencies.ts";
+
+/** The operation that runs now: one that has begun, one that was asked for, or one that the policy begins. */
+export async function operationToRun(
+  deps: Deps,
+  app: Application,
+  destination: Destination,
+  wanted: Wanted,
+  seen: Observed,
+  report: Report,
+  now: () => string,
+  wait: (ms: number) => void,
+): Promise<OperationState | undefined> {
+  const running = app.status?.operationState;
+  const { outOfSync, status } = seen;
+  const judge = (given: Application) =>
+    decide({ ...seen, app: given, revisions: wanted.revisions, prunable: seen.prunable.length, now: deps.now() });
+  // What was newest when it began is so no longer: the newer one is begun instead, by the same rules as ever.
+  const anew = supersedable(app, wanted) ? judge({ ...app, status: { ...app.status, operationState: undefined } }) : undefined;
+  if (isOpen(running) && anew?.do !== "sync") {
+    const due = retryAt(running!);
+    if (due === undefined || running!.phase === "Terminating") return running;
+    if (due > deps.now()) {
+      wait(due - deps.now());
+      report.condition("SyncError", firstReason(running!) ?? "SyncFailed", running!.message ?? "the sync failed");
+      return undefined;
+    }
+    return begin(running!.operation, wanted, app, now(), (running!.retryCount ?? 0) + 1);
+  }
+  if (app.operation) return begin(app.operation, wanted, app, now());
+  const decision = anew ?? (unrecorded(app, destination, wanted, status) ? RECORD : judge(app));
+  if (decision.do === "wait") wait(decision.afterMs);
+  if (decision.do === "refuse") report.condition(decision.condition.type, decision.condition.reason, decision.condition.message);
+  if (decision.do !== "sync") return undefined;
+  const waiting = waitsFor(app, app.metadata.annotations?.[META.dependsOn] ? deps.store.all() : []);
+  if (waiting) {
+    report.condition("SyncBlocked", waiting.reason, waiting.message);
+    return undefined;
+  }
+  const held = heldBack(deps, app, destination, true);
+  if (held) {
+    wait(held.afterMs);
+    report.condition("SyncBlocked", "SyncWindow", held.message);
+    return undefined;
+  }
+  const operation: Operation = {
+    sync: { ...revisionFields(app, wanted.revisions), prune: app.spec.syncPolicy?.automated?.prune === true },
+    initiatedBy: { automated: true },
+    retry: app.spec.syncPolicy?.retry ?? { limit: 5 },
+  };
+  if (decision.attempts) operation.sync!.autoHealAttemptsCount = decision.attempts;
+  if (decision.onlyOutOfSync) {
+    operation.sync!.resources = outOfSync.map(({ group = "", kind, name, namespace = "" }) => ({ group, kind, name, namespace }));
+  }
+  return begin(operation, wanted, app, now());
+}
+
+const RECORD = { do: "sync", attempts: 0, onlyOutOfSync: false } as const;
+
+/**
+ * Whether objects were applied of which no operation tells. What can be done twice is written down once, when it is done; if this program ended
+ * between the two, all is Synced and the sync is begun again, which finds nothing to do and is written down.
+ */
+function unrecorded(app: Application, { live, own }: Destination, { revisions }: Wanted, status: Observed["status"]): boolean {
+  const { automated } = app.spec.syncPolicy ?? {};
+  if (status !== "Synced" || !automated || automated.enabled === false) return false;
+  const last = app.status?.operationState;
+  if (isDeepStrictEqual(revisionsOf(last?.syncResult), revisions)) return false;
+  // Objects applied before the Application existed are not its own work: it was created again over existing objects.
+  const made = Date.parse(app.metadata.creationTimestamp ?? "") || 0;
+  const since = Math.max(Date.parse(last?.finishedAt ?? "") || 0, made - 1);
+  const entries = [...live.ofApp(appLabel(instanceOf(app, own))).values()].flatMap(({ metadata }) => metadata.managedFields ?? []);
+  return entries.some(({ time }) => Date.parse(String(time)) > since);
+}
+
+/**
+ * Whether a running automatic sync has been overtaken by a newer commit and may be left here. Its steps are over whenever this is asked, but
+ * a hook that runs is not left behind.
+ */
+function supersedable(app: Application, wanted: Wanted): boolean {
+  const state = app.status?.operationState;
+  if (state?.phase !== "Running" || !byItself(state) || app.operation) return false;
+  if (!isDeepStrictEqual(deployedSources(state.syncResult), sourcesOf(app))) return false;
+  if (state.syncResult?.resources?.some(({ hookType, hookPhase }) => hookType && hookPhase === "Running")) return false;
+  return !isDeepStrictEqual(revisionsOf(state.syncResult), wanted.revisions);
+}
+
+export const byItself = ({ operation }: OperationState): boolean => operation.initiatedBy?.automated === true;
+
+// A sync that was asked for is not kept for days, to run when nobody expects it: not for what is away, and less for what is wrong, which may
+// be a repository or a project that was made along with the application and arrives after it.
+const PATIENCE_MS = { later: 180_000, stop: 10_000 };
+
+/**
+ * What becomes of an operation where it is not known what it should do: `type` is the condition that says why. Without a result it waits.
+ * `failing` is since when nothing was known: what is away may say so in other words each time, and the condition is as new as its words.
+ */
+export function withoutTargets(app: Application, type: string, failure: Failure, now: string, failing = now): OperationState | undefined {
+  const { operationState: last, conditions } = app.status ?? {};
+  if (last?.phase === "Terminating") return { ...last, phase: "Failed", message: "Operation terminated", finishedAt: now };
+  if (!app.operation || isOpen(last)) return undefined;
+  const told = conditions?.find((c) => c.type === type)?.lastTransitionTime ?? now;
+  const since = failure.kind === "stop" ? Date.parse(told) : Math.min(Date.parse(told), Date.parse(failing));
+  if (Date.parse(now) - since < PATIENCE_MS[failure.kind === "stop" ? "stop" : "later"]) return undefined;
+  const startedAt = after(last?.startedAt, now);
+  return { operation: app.operation, phase: "Error", message: `${type}: ${failure.message}`, startedAt, finishedAt: startedAt };
+}
+
+function begin(operation: Operation, wanted: Wanted, app: Application, startedAt: string, retryCount?: number): OperationState {
+  const own = sourcesOf(app);
+  const asked = deployedSources(operation.sync);
+  // One revision for an application with several sources means that of its first.
+  const named = operation.sync?.revisions ?? (operation.sync?.revision ? [operation.sync.revision] : []);
+  const revisions = wanted.revisions.map((revision, i) => named[i] ?? revision);
+  // Argo CD's definition demands the one revision also where there are several.
+  const syncResult = { ...(hasSeveral(app) ? { revision: "" } : {}), ...deployedOf(app, asked.length ? asked : own, revisions) };
+  const state: OperationState = {
+    operation,
+    phase: "Running",
+    startedAt: after(app.status?.operationState?.startedAt, startedAt),
+    syncResult,
+  };
+  return retryCount ? { ...state, retryCount } : state;
+}
+
+/** Hooks are known by when their operation began, which is told in seconds: of two in one second the later would take the earlier's for its own. */
+function after(last: string | undefined, now: string): string {
+  const least = Date.parse(last ?? "") + 1_000;
+  return least > Date.parse(now) ? new Date(least).toISOString().replace(/\.\d+/, "") : now;
+}
+
+/** The objects of the operation's own revisions, when they are not those that were compared. */
+export async function targetsOf(deps: Deps, app: Application, state: OperationState, destination: Destination, wanted: Wanted) {
+  // They would come from nowhere that the project permits; what Git has is not what was asked for.
+  if (state.operation.sync?.manifests?.length)
+    return stop("LocalManifests", "operation.sync.manifests is refused: what is synced comes from the application's sources alone");
+  const revisions = revisionsOf(state.syncResult);
+  const sources = deployedSources(state.syncResult);
+  const own = sourcesOf(app);
+  const same = revisions.every((revision, i) => revision === wanted.revisions[i] || revision === own[i]?.targetRevision);
+  if (same && isDeepStrictEqual(sources, own)) {
+    Object.assign(state.syncResult!, revisionFields(app, wanted.revisions));
+    return done(wanted.normalised.targets);
+  }
+  const asked = sources.map((source, i) => ({ ...source, targetRevision: revisions[i] ?? source.targetRevision }));
+  const rendered = await render(deps, app, asked, destination, "cached");
+  if (rendered.kind !== "done") return rendered;
+  Object.assign(state.syncResult!, revisionFields(app, rendered.value.revisions));
+  return done((await toTargets(app, destination, rendered.value.objects!)).targets);
+}
+
+/**
+ * An operation that has ended, as Argo CD leaves it: with the sources and options that it went by. Not before its end, as a further attempt goes
+ * by those of the application.
+ */
+export function withInputs(app: Application, state: OperationState): OperationState {
+  if (isOpen(state) || !state.operation.sync) return state;
+  const { source, sources } = state.syncResult ?? {};
+  const syncOptions = state.operation.sync.syncOptions ?? app.spec.syncPolicy?.syncOptions;
+  const inputs = { ...(sources?.length ? { sources } : { source }), ...(syncOptions?.length ? { syncOptions } : {}) };
+  return { ...state, operation: { ...state.operation, sync: { ...state.operation.sync, ...inputs } } };
+}
+
+export const revisionFields = (app: Application, revisions: string[]) => (hasSeveral(app) ? { revisions } : { revision: revisions[0] });
+
+const RETRYING = /Retrying attempt #\d+ at (\S+)\.$/;
+
+/** A failed attempt that has retries left stays `Running` until the time it names. */
+export function retry(state: OperationState, now: number): { state: OperationState; afterMs: number } | undefined {
+  if ((state.phase !== "Failed" && state.phase !== "Error") || state.message === "Operation terminated") return undefined;
+  const count = (state.retryCount ?? 0) + 1;
+  const afterMs = retryDelay(state.operation.retry, count);
+  if (afterMs === undefined) return undefined;
+  const at = new Date(now + afterMs).toISOString();
+  return { afterMs, state: { ...state, phase: "Running", message: `${state.message}. Retrying attempt #${count} at ${at}.` } };
+}
+
+export function retryAt(state: OperationState): number | undefined {
+  const at = state.finishedAt ? RETRYING.exec(state.message ?? "")?.[1] : undefined;
+  return at ? Date.parse(at) : undefined;
+}
+
+/** Full syncs that succeeded, oldest first. */
+export function history(app: Application, state: OperationState, old: HistoryEntry[] | undefined) {
+  const entries = old ?? [];
+  const limit = app.spec.revisionHistoryLimit ?? 10;
+  if (state.phase !== "Succeeded" || state.operation.sync?.dryRun || state.operation.sync?.resources?.length) return entries;
+  const entry = {
+    id: (entries.at(-1)?.id ?? -1) + 1,
+    ...deployedOf(app, deployedSources(state.syncResult), revisionsOf(state.syncResult)),
+    deployedAt: state.finishedAt!,
+    deployStartedAt: state.startedAt,
+    initiatedBy: state.operation.initiatedBy,
+    cause: causeOf(state.operation),
+  };
+  return limit > 0 ? [...entries, entry].slice(-limit) : [];
+}

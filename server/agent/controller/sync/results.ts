@@ -1,0 +1,44 @@
+import { gvkOf } from "../../../kube/object.ts";
+import type { OperationPhase, ResourceResult } from "../application.ts";
+import { imagesOf, within } from "../status/summary.ts";
+import type { Task } from "../tasks.ts";
+
+// Of one object: a workload has a dozen.
+const MAX_IMAGES = 8_192;
+
+/** What became of a task. */
+export type Told = Pick<ResourceResult, "status" | "message" | "reason" | "hookPhase">;
+
+export const resultId = (r: ResourceResult): string => `${r.syncPhase}|${r.group}/${r.kind}/${r.namespace}/${r.name}`;
+
+/** As Argo CD says it of what is no hook: an object that was applied is on its way until its wave is over. */
+const PHASES: Record<string, OperationPhase> = { Synced: "Running", SyncFailed: "Failed", Pruned: "Succeeded", PruneSkipped: "Succeeded" };
+
+export function resultOf({ object, hook, phase }: Task, told: Told): ResourceResult {
+  const { group, version, kind } = gvkOf(object);
+  const { namespace = "", name } = object.metadata;
+  const images = within(MAX_IMAGES, imagesOf(object, { begins: false }));
+  return {
+    group,
+    version,
+    kind,
+    namespace,
+    name,
+    ...told,
+    ...(told.status && !hook ? { hookPhase: PHASES[told.status] } : {}),
+    ...(hook ? { hookType: phase } : {}),
+    syncPhase: phase,
+    ...(images.length ? { images } : {}),
+  };
+}
+
+/** Of the destination's namespace, which is no object of the application. */
+export const namespaceResult = (name: string, told: Told): ResourceResult => ({
+  group: "",
+  version: "v1",
+  kind: "Namespace",
+  namespace: "",
+  name,
+  ...told,
+  syncPhase: "PreSync",
+});

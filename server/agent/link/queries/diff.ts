@@ -1,0 +1,155 @@
+import { randomBytes } from "node:crypto";
+import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { KUBE } from "../../../kube/errors.ts";
+import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
+import { type Application, META, type ResourceStatus, revisionsOf } from "../../controller/application.ts";
+import { trim } from "../../controller/cluster/live.ts";
+import { attempt, comparing, countedOf, covered } from "../../controller/compare/compare.ts";
+import type { Target } from "../../controller/compare/normalise.ts";
+import { leniently } from "../../controller/compare/unknown-fields.ts";
+import { csv, hookOf } from "../../controller/order.ts";
+import { belongs } from "../../controller/projects.ts";
+import { toTargets } from "../../controller/render.ts";
+import { holderOf, ownerOf } from "../../controller/tracking.ts";
+import { instanceOf } from "../../project/instance.ts";
+import type { Rendered } from "../../repo/types.ts";
+import { fieldsOf, lacking, managerOf, pointer } from "./fields.ts";
+import { masked, toYaml } from "./mask.ts";
+import { inParallel } from "./parallel.ts";
+import { desired, type Glance, withGlance } from "./read-only-context.ts";
+import { objectOf, type Read } from "./task.ts";
+
+// An answer is one result of a task; more text than this is not read by anybody.
+const MAX_TEXT = 4 * 1024 * 1024;
+const PARALLEL = 8;
+const MAX_FIELDS = 200;
+
+type Item = Record<string, unknown>;
+
+/** Git against live: what the next sync would change, by the verdict of the controller. */
+export const applicationDiff: Read = async (tc, task) => {
+  const found = await objectOf(tc, task, "applications");
+  if (found.kind !== "done") return found;
+  return withGlance(tc, found.value as Application, async (glance): Promise<Outcome<Item>> => {
+    const rendered = await desired(glance);
+    if (rendered.kind !== "done") return rendered;
+    const { targets } = await toTargets(glance.app, glance.destination, rendered.value.objects ?? []);
+    // Values are compared within one answer only.
+    const look = new Look(glance, rendered.value, randomBytes(16).toString("hex"));
+    const compared = targets.filter((target) => !target.hook);
+    const wanted = new Set(targets.map((target) => target.key));
+    const extra = (glance.app.status?.resources ?? []).filter((row) => !wanted.has(keyOfRow(row)));
+    const items: Item[] = [];
+    const outcomes = [
+      ...(await inParallel(compared, PARALLEL, (target) => look.target(target))),
+      ...(await inParallel(extra, PARALLEL, (row) => look.extra(row))),
+    ];
+    for (const outcome of outcomes) {
+      if (outcome.kind !== "done") return outcome;
+      if (outcome.value) items.push(outcome.value);
+    }
+    if (JSON.stringify(items).length > MAX_TEXT) return stop("AnswerTooLarge", "the differences have more than 4 MB");
+    const { revision, revisions } = rendered.value;
+    return done({ revision, revisions, items });
+  });
+};
+
+class Look {
+  readonly #glance: Glance;
+  readonly #salt: string;
+  /** The controller has compared these very commits: then it is known what it found. */
+  readonly #compared: boolean;
+
+  constructor(glance: Glance, { revisions }: Rendered, salt: string) {
+    this.#glance = glance;
+    this.#salt = salt;
+    this.#compared = revisionsOf(glance.app.status?.sync).join() === revisions.join();
+  }
+
+  /** One object that Git describes. */
+  async target(target: Target): Promise<Outcome<Item | undefined>> {
+    const { app, destination } = this.#glance;
+    const { client, settings } = destination;
+    const wish = () => this.#yaml(target.object);
+    // A sync is refused it, and says so: it changes nothing.
+    if (destination.refuse?.(target.object, target.resource)) return done(undefined);
+    if (!target.resource) return done(entry(target.object, "create", { desired: wish() }));
+    const { namespace, name } = target.object.metadata;
+    const got = await client.get(target.resource, namespace, name);
+    if (got.kind !== "done") return got.reason === KUBE.notFound ? done(entry(target.object, "create", { desired: wish() })) : got;
+    const live = got.value;
+    const owner = ownerOf(live, settings.tracking);
+    // Another application has it: the comparison says so, and what is in it is not this one's to show.
+    const instance = instanceOf(app, destination.own);
+    if (owner !== undefined && holderOf(trim(live), instance, settings.tracking) !== instance)
+      return done(entry(target.object, "update", { desired: wish() }));
+    // Nobody has it: then it is shown only to whom the project's account would show it.
+    if (owner === undefined && destination.writer !== client) {
+      const seen = await destination.writer.get(target.resource, namespace, name);
+      if (seen.kind !== "done") return seen.kind === "again" ? seen : done(entry(target.object, "update", { desired: wish() }));
+    }
+    if (covered(target.object, trim(live))) return done(undefined);
+    const how = comparing(app, settings, target.object);
+    const tried = await leniently(target, app.spec.syncPolicy?.syncOptions ?? [], () => attempt(client, target, live, how));
+    if (tried.kind === "done") {
+      const fields = fieldsOf(tried.value.live, tried.value.next, live.metadata.managedFields);
+      return done(fields.length ? this.#update(target.object, tried.value.live, tried.value.next, fields) : undefined);
+    }
+    if (tried.kind === "again") return tried;
+    const row = app.status?.resources?.find((one) => keyOfRow(one) === target.key);
+    // A program with fewer rights may not write, not even as a dry run: then the controller's own verdict counts, if it has one of these commits.
+    const forbidden = tried.reason === KUBE.forbidden;
+    if (forbidden && this.#compared && row?.status === "Synced") return done(undefined);
+    const [before, after] = [live, target.object].map((object) => countedOf(object, live, target.object, how)) as [KubeObject, KubeObject];
+    const paths = lacking(before, after).slice(0, MAX_FIELDS);
+    if (forbidden && !this.#compared && paths.length === 0) return done(undefined);
+    const fields = paths.map((path) => {
+      const manager = managerOf(live.metadata.managedFields ?? [], before, path);
+      return { path: pointer(path), ...(manager ? { manager } : {}) };
+    });
+    return done(this.#update(target.object, before, after, fields));
+  }
+
+  /** One object that the application had and Git does not describe any more. */
+  async extra(row: ResourceStatus): Promise<Outcome<Item | undefined>> {
+    const { app, destination } = this.#glance;
+    const kind = await destination.client.discovery.find(row.group ?? "", row.version, row.kind);
+    if (kind.kind !== "done") return kind.reason === KUBE.kindNotFound ? done(undefined) : kind;
+    const live = await destination.client.get(kind.value, row.namespace, row.name);
+    if (live.kind !== "done") return live.reason === KUBE.notFound ? done(undefined) : live;
+    const object = live.value;
+    const kept =
+      !belongs(app, destination)(object) ||
+      hookOf(object) ||
+      object.metadata.ownerReferences?.some(({ controller }) => controller) ||
+      csv(object.metadata.annotations?.[META.compareOptions]).includes("IgnoreExtraneous");
+    return done(kept ? undefined : entry(object, "delete", { live: this.#yaml(object) }));
+  }
+
+  #update(of: KubeObject, live: KubeObject, next: KubeObject, fields: readonly object[]): Item {
+    return entry(of, "update", { desired: this.#yaml(next), live: this.#yaml(live) }, fields);
+  }
+
+  #yaml(object: KubeObject): string {
+    return toYaml(this.#glance.reads.hide(masked(object, this.#salt)));
+  }
+}
+
+const keyOfRow = (row: ResourceStatus): string =>
+  keyOf({
+    apiVersion: row.group ? `${row.group}/${row.version}` : row.version,
+    kind: row.kind,
+    metadata: { name: row.name, namespace: row.namespace },
+  });
+
+function entry(
+  object: KubeObject,
+  change: "create" | "update" | "delete",
+  texts: { desired?: string; live?: string },
+  fields: readonly object[] = [],
+): Item {
+  const { group, kind } = gvkOf(object);
+  const { namespace, name } = object.metadata;
+  const where = { ...(group ? { group } : {}), kind, ...(namespace ? { namespace } : {}), name };
+  return { ...where, change, ...texts, ...(fields.length ? { fields } : {}) };
+}

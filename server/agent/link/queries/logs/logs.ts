@@ -1,0 +1,65 @@
+import { stop } from "../../../../base/outcome.ts";
+import { follow } from "../../../../base/process/signal.ts";
+import type { WorkerTask } from "../../../../link/exchange.ts";
+import type { Lease, Leases } from "../../../../link/leases.ts";
+import { LogShipper } from "../../../../link/logs.ts";
+import { sendResult } from "../../../../link/result.ts";
+import type { Session } from "../../../../link/session.ts";
+import type { LinkContext } from "../task.ts";
+
+/** Each has a connection to the API server for as long as somebody reads. */
+const MAX_TASKS = 8;
+const END_MS = 4_000;
+
+/** Logs that are being read: like questions, but each goes on for as long as somebody reads. */
+export class LogTasks {
+  readonly #running = new Map<string, AbortController>();
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Ends one; false when there is none. */
+  cancel(task: string): boolean {
+    this.#running.get(task)?.abort();
+    return this.#running.has(task);
+  }
+
+  lost(leases: readonly Lease[]): void {
+    for (const { task } of leases) this.cancel(task);
+  }
+
+  async run({ ctx, reads }: LinkContext, task: WorkerTask, session: Session, leases: Leases, signal: AbortSignal): Promise<void> {
+    const abort = new AbortController();
+    const room = this.#running.size < MAX_TASKS;
+    if (room) this.#running.set(task.task, abort);
+    const time = AbortSignal.timeout(Math.max(1_000, task.timeoutSeconds * 1_000 - END_MS));
+    const ending = new AbortController();
+    const leave = follow(ending, signal);
+    follow(ending, abort.signal);
+    const shipper = new LogShipper({ session, lease: task, signal: ending.signal, refused: () => abort.abort() });
+    const tell = (stream: "system" | "stdout", text: string) => shipper.write(stream, text);
+    try {
+      const outcome = room
+        ? await reads.logs(ctx.account, task, tell, AbortSignal.any([ending.signal, time])).catch((error: Error) => {
+            ctx.log.error({ task: task.task, error: error.stack }, "reading logs threw");
+            return stop("InternalError", "a defect of the agent; its log has more");
+          })
+        : stop("TooManyReaders", `the agent reads logs for ${MAX_TASKS} others already; try again when one has left`);
+      if (time.aborted) void tell("system", "the time is over");
+      await shipper.end();
+      if (abort.signal.aborted) await sendResult(session, task, { outcome: "cancelled" }, signal);
+      else if (outcome.kind === "done") await sendResult(session, task, { outcome: "succeeded", lastLog: shipper.last }, signal);
+      else {
+        const { reason, message } = outcome;
+        const told = { reason: reason.slice(0, 128), message: message.slice(0, 4_096), lastLog: shipper.last };
+        await sendResult(session, task, { outcome: "failed", ...told }, signal);
+      }
+    } finally {
+      abort.abort();
+      leave();
+      this.#running.delete(task.task);
+      leases.drop(task);
+    }
+  }
+}

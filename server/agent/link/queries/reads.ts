@@ -1,0 +1,47 @@
+import { type Outcome, stop } from "../../../base/outcome.ts";
+import { outOfSync } from "./beside.ts";
+import { applicationDiff } from "./diff.ts";
+import { applicationSetGenerate } from "./generate.ts";
+import { applicationEvents } from "./logs/events.ts";
+import { applicationLogs, type Tell } from "./logs/log-streams.ts";
+import { applicationManifests } from "./manifests.ts";
+import { applicationRevision } from "./revision.ts";
+import type { Question, Read, TaskContext } from "./task.ts";
+import { applicationResource } from "./tree/resource.ts";
+import { applicationTree } from "./tree/tree.ts";
+
+/**
+ * Answers questions that need rights outside the agent's namespace. With the controller in a program of its own, the controller answers:
+ * the link, which talks to the outside, has none of these rights. Everything behind this door only reads.
+ */
+export interface ReadDoor {
+  answer(account: string, question: Question, signal: AbortSignal): Promise<Outcome<Record<string, unknown>>>;
+  logs(account: string, question: Question, tell: Tell, signal: AbortSignal): Promise<Outcome<undefined>>;
+}
+
+export const READS: Record<string, Read> = {
+  "application.manifests": applicationManifests,
+  "application.diff": applicationDiff,
+  "application.tree": applicationTree,
+  "application.resource": applicationResource,
+  "application.revision": applicationRevision,
+  "application.events": applicationEvents,
+  "applicationset.generate": applicationSetGenerate,
+};
+
+/** Beside Argo CD nothing is rendered: a difference is what Argo CD found. */
+export const READS_BESIDE: Record<string, Read> = { ...READS, "application.diff": outOfSync };
+
+/** Answers in this process, with its own rights. The account is the one that delivered the objects; it comes with each question. */
+export function localReads(
+  parts: Omit<TaskContext, "ctx"> & { ctx: Omit<TaskContext["ctx"], "account"> },
+  questions: Record<string, Read> = READS,
+): ReadDoor {
+  const contextOf = (account: string): TaskContext => ({ ...parts, ctx: { ...parts.ctx, account } });
+  return {
+    answer: async (account, question) => questions[question.kind]?.(contextOf(account), question) ?? unknownKind(question.kind),
+    logs: (account, question, tell, signal) => applicationLogs(contextOf(account), question, tell, signal),
+  };
+}
+
+export const unknownKind = (kind: string) => stop("KindUnknown", `this agent does not know ${kind}; upgrade it`);

@@ -1,0 +1,55 @@
+import { type Outcome, stop } from "../../../base/outcome.ts";
+import type { KubeObject } from "../../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../../kube/path.ts";
+import type { WorkerTask } from "../../../link/exchange.ts";
+import { APPLICATION_SET } from "../../appset/reconcile.ts";
+import type { LookupDoor } from "../../controller/cluster/lookup.ts";
+import type { RepoDoor } from "../../repo/types.ts";
+import type { Context } from "../context.ts";
+import { liveObject } from "../discover/live.ts";
+import { type Collection, marksOf, nameOf } from "../names.ts";
+import { isOurs, notHere } from "../patterns.ts";
+import type { ReadDoor } from "./reads.ts";
+
+/** What a read task needs. */
+export interface TaskContext {
+  ctx: Context;
+  repo: RepoDoor;
+  /** Renders charts that look things up. */
+  lookup?: LookupDoor | undefined;
+  /** The only hosts that generators of sets may ask; nothing allows all. */
+  providers?: readonly string[] | undefined;
+}
+/** What is asked: the service's task without its lease. */
+export type Question = Pick<WorkerTask, "task" | "kind" | "params">;
+/** What a task needs that the link carries out itself. */
+export interface LinkContext {
+  ctx: Context;
+  repo: RepoDoor;
+  /** Answers what needs rights outside the agent's namespace. */
+  reads: ReadDoor;
+  /** There is only the link, beside an Argo CD. */
+  beside?: boolean;
+}
+export type LinkRead = (tc: LinkContext, task: Question) => Promise<Outcome<Record<string, unknown>>>;
+export type Read = (tc: TaskContext, task: Question) => Promise<Outcome<Record<string, unknown>>>;
+
+const RESOURCE: Partial<Record<Collection, Resource>> = { applications: RESOURCES.application, applicationsets: APPLICATION_SET };
+
+/** The object that a task names, and the same one: one that was delivered, or one that was discovered. */
+export async function objectOf({ ctx }: Pick<TaskContext, "ctx">, task: Question, collection: Collection): Promise<Outcome<KubeObject>> {
+  const { key, uid, name, namespace, live } = task.params as Record<string, unknown>;
+  if (live !== undefined) return liveObject(ctx, live, RESOURCE[collection] ?? RESOURCES.secret, collection);
+  if (typeof key !== "string" || typeof uid !== "string" || (name !== undefined && typeof name !== "string")) {
+    return stop("ParamsInvalid", "the task does not name its object; this agent may be older than the service");
+  }
+  const resource = RESOURCE[collection] ?? RESOURCES.secret;
+  // What was taken over has the name and the namespace that it had.
+  const adopted = typeof namespace === "string" && name !== undefined;
+  if (adopted && !(await isOurs(ctx, resource.kind, namespace))) return stop("NotDelivered", notHere(namespace));
+  const at = adopted ? name : nameOf({ collection, key, ...(name ? { name } : {}) });
+  const found = await ctx.client.get(resource, adopted ? namespace : ctx.namespace, at);
+  if (found.kind === "done" && marksOf(found.value, ctx.account)?.uid === uid) return found;
+  if (found.kind !== "done" && found.reason !== "NotFound") return found;
+  return stop("NotDelivered", "the agent does not have this object yet: look at its status.delivery");
+}

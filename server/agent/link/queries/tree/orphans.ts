@@ -1,0 +1,46 @@
+import { done, type Outcome, stop } from "../../../../base/outcome.ts";
+import { KUBE } from "../../../../kube/errors.ts";
+import type { KubeObject } from "../../../../kube/object.ts";
+import { RESOURCES, resourcePath } from "../../../../kube/path.ts";
+import { isOrphan, mayBeOrphaned, orphansOf } from "../../../controller/cluster/orphans.ts";
+import { findKind, NOT_PART, type ResourceKey } from "../../../controller/cluster/resource-membership.ts";
+import type { Glance } from "../read-only-context.ts";
+import { type Node, nodeOf } from "./nodes.ts";
+
+/** What of the namespace belongs to no application, where the project looks for it. */
+export async function orphansIn(glance: Glance): Promise<Outcome<Node[]>> {
+  const { app, destination, project } = glance;
+  if (!project.orphanedResources) return done([]);
+  const exists = await applications(glance);
+  if (exists.kind !== "done") return exists;
+  const found = await orphansOf(destination, project, app, exists.value);
+  return done(found.map((object) => nodeOf(object, undefined)).sort((a, b) => (`${a.kind} ${a.name}` < `${b.kind} ${b.name}` ? -1 : 1)));
+}
+
+/** One of them, to be looked at; what is none of them is told apart from what is not there by nobody. */
+export async function findOrphan(glance: Glance, key: ResourceKey): Promise<Outcome<KubeObject>> {
+  const { app, destination, project, reads } = glance;
+  const none = stop(NOT_PART, `${key.kind} ${key.name} is no part of application ${app.metadata.name}`);
+  const { namespace } = app.spec.destination;
+  if (!project.orphanedResources || !namespace || key.namespace !== namespace) return none;
+  const resource = await findKind(destination.client, key);
+  if (resource.kind !== "done") return resource;
+  if (!mayBeOrphaned(destination, resource.value)) return none;
+  // Where the project has an account, what belongs to nobody is shown to whom that account would show it.
+  const account = destination.writer.config.impersonate;
+  const eyes = destination.writer !== destination.client && account ? reads.as(destination, account) : destination.client;
+  const path = resourcePath(resource.value, namespace, key.name);
+  const got = (await eyes.json("GET", path, { deadlineMs: 10_000 })) as Outcome<KubeObject>;
+  if (got.kind !== "done") return got.reason === KUBE.notFound || got.reason === KUBE.forbidden ? none : got;
+  const exists = await applications(glance);
+  if (exists.kind !== "done") return exists;
+  return isOrphan(destination, project, app, exists.value, got.value, resource.value) ? got : none;
+}
+
+async function applications({ deps }: Glance): Promise<Outcome<(name: string) => boolean>> {
+  const all = await deps.home.list(RESOURCES.application, { namespace: deps.namespace });
+  if (all.kind !== "done") return all;
+  const names = new Set(all.value.items.map(({ metadata }) => metadata.name));
+  // Applications in other namespaces (`namespace_name`) are not listed here: what is marked as theirs is nobody's orphan.
+  return done((name) => names.has(name) || name.includes("_"));
+}

@@ -1,0 +1,204 @@
+import { hostname } from "node:os";
+import { type Outcome, stop } from "../../base/outcome.ts";
+import { Secret } from "../../base/secret.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { KubeObject } from "../../kube/object.ts";
+import { RESOURCES, type Resource } from "../../kube/path.ts";
+import type { WorkerObject, WorkerTask } from "../../link/exchange.ts";
+import { Leases } from "../../link/leases.ts";
+import { type Link, startLink } from "../../link/link.ts";
+import type { Log } from "../../link/log.ts";
+import { sendResult } from "../../link/result.ts";
+import { Backoff, pause } from "../../link/retry.ts";
+import { APPLICATION_SET } from "../appset/reconcile.ts";
+import { argoControllerIn, heldMessage } from "../controller/argo-cd.ts";
+import type { LookupDoor } from "../controller/cluster/lookup.ts";
+import type { RepoDoor } from "../repo/types.ts";
+import { clusterId } from "./cluster-id.ts";
+import { Connections } from "./connections.ts";
+import type { Context } from "./context.ts";
+import { putApplication, removeApplication } from "./deliveries/application.ts";
+import { putCluster } from "./deliveries/cluster.ts";
+import { Inbox } from "./deliveries/inbox.ts";
+import { putAppProject, removeAppProject } from "./deliveries/project.ts";
+import { putRepository, putRepositoryCredential, removeRepository, removeSecret } from "./deliveries/repository.ts";
+import { putApplicationSet, removeApplicationSet } from "./deliveries/set.ts";
+import { putCertificate, putGnupgKey, removeCertificate, removeGnupgKey } from "./deliveries/trust.ts";
+import { Discovery } from "./discover/discovery.ts";
+import { SecretIdentity } from "./identity.ts";
+import { type Collection, nameOf } from "./names.ts";
+import { Observer } from "./observe.ts";
+import { isOurs, notHere, patternsOf } from "./patterns.ts";
+import { providersOf } from "./queries/generate.ts";
+import { LogTasks } from "./queries/logs/logs.ts";
+import { localReads, READS_BESIDE, type ReadDoor } from "./queries/reads.ts";
+import { runRead } from "./tasks/run.ts";
+
+export interface ServeOptions {
+  endpoint: string;
+  env: NodeJS.ProcessEnv;
+  client: KubeClient;
+  namespace: string;
+  repo: RepoDoor;
+  /** Renders charts that look things up, where questions are answered in this process. */
+  lookup?: LookupDoor;
+  /** There is only the link, beside an Argo CD: no controller and no repo server of ours. */
+  beside?: boolean;
+  /** Answers questions about the cluster in another process; without it they are answered here, with this program's rights. */
+  reads?: ReadDoor | undefined;
+  version: string;
+  log: Log;
+  signal: AbortSignal;
+  waitSeconds?: number;
+  /** The parts as they run, for probes and metrics. */
+  started?(parts: { link: Link; inbox: Inbox; discovery: Discovery }): void;
+}
+
+type Handler = (ctx: Context, object: WorkerObject) => Promise<Outcome<undefined>>;
+const HANDLERS: Record<Collection, { put: Handler; delete: Handler }> = {
+  applications: { put: putApplication, delete: removeApplication },
+  applicationsets: { put: putApplicationSet, delete: removeApplicationSet },
+  appprojects: { put: putAppProject, delete: removeAppProject },
+  repositories: { put: putRepository, delete: removeRepository },
+  repositorycredentials: { put: putRepositoryCredential, delete: removeSecret },
+  repositorycertificates: { put: putCertificate, delete: removeCertificate },
+  gnupgkeys: { put: putGnupgKey, delete: removeGnupgKey },
+  clusters: { put: putCluster, delete: removeSecret },
+};
+/** What may be in other namespaces than the agent's own. */
+const KIND_OF: Partial<Record<Collection, Resource>> = { applications: RESOURCES.application, applicationsets: APPLICATION_SET };
+// Questions at once; each may render.
+const QUESTIONS = 16;
+
+/** Runs the link of the one replica that talks, until the signal. */
+export async function serve(options: ServeOptions): Promise<void> {
+  const { client, namespace, repo, log, signal } = options;
+  const cluster = await findCluster(options);
+  if (!cluster) return;
+  // Whose objects these are is known with the first session; nothing arrives before that.
+  const ctx: Context = {
+    client,
+    namespace,
+    account: "",
+    sealSeed: new Secret(""),
+    log,
+    patterns: patternsOf(options.env),
+    elsewhere: new Map(),
+  };
+  const discovery: Discovery = new Discovery({ own: namespace, made: (set) => observer?.made(set) ?? [] });
+  const parts = { ctx, repo, lookup: options.lookup, providers: providersOf(options.env) };
+  const reads = options.reads ?? localReads(parts, options.beside ? READS_BESIDE : undefined);
+  const leases = new Leases();
+  const logs = new LogTasks();
+  const inbox = new Inbox({
+    handle: (object) => handle(ctx, object, (kind, found) => observer?.look(kind, found)),
+    report: ({ collection, key, uid }, part) => {
+      if (part.outcome === "deleted") observer?.forget(collection, uid);
+      link.reports.put({ collection, key, uid }, part);
+    },
+    log,
+  });
+  let observer: Observer | undefined;
+  const link: Link = startLink({
+    endpoint: options.endpoint,
+    env: options.env,
+    kind: "agent",
+    store: new SecretIdentity(client, namespace),
+    instance: options.env.POD_NAME || hostname(),
+    version: options.version,
+    clusterUid: cluster.uid,
+    clusterVersion: cluster.version,
+    leases,
+    heartbeatThread: false,
+    lost: (gone, why) => {
+      logs.lost(gone);
+      log.warn({ tasks: gone.map((lease) => lease.task) }, why);
+    },
+    ...(options.waitSeconds ? { waitSeconds: options.waitSeconds } : {}),
+    log,
+    signal,
+    opened: ({ identity }) => {
+      const { account, org, project } = identity.enrolment;
+      ctx.account = account;
+      ctx.scope = `${org || "-"}/${project || "-"}`;
+      ctx.sealSeed = identity.keys.sealSeed;
+      if (observer) return;
+      const { reports } = link;
+      const connections = new Connections({ ctx, repo, reports, signal });
+      observer = new Observer({ ctx, reports, inbox, connection: (held) => connections.want(held), discovery, signal });
+    },
+    sources: [discovery],
+    worker: {
+      known: async () => (await observer?.known()) ?? [],
+      resync: (open) => {
+        observer?.resync();
+        discovery.resync(open);
+      },
+      object: (object) => inbox.put(object),
+      // Who reads logs for an hour keeps nobody from asking.
+      free: () => Math.max(0, QUESTIONS - (leases.size - logs.size)),
+      task: (task) => {
+        if (!leases.take(task)) return false;
+        const tc = { ctx, repo, reads, beside: options.beside === true };
+        if (task.kind === "application.logs") void logs.run(tc, task, link.session, leases, signal);
+        else void runRead(tc, task, link.session, leases, signal);
+        return true;
+      },
+      // A question has no process to end: it is only no longer waited for.
+      cancel: (task) => {
+        if (logs.cancel(task)) return;
+        const lease = leases.list().find((held) => held.task === task);
+        if (!lease) return;
+        leases.drop(lease);
+        void sendResult(link.session, lease as WorkerTask, { outcome: "cancelled" }, signal);
+      },
+    },
+  });
+  options.started?.({ link, inbox, discovery });
+  const engine = options.beside ? undefined : watchEngine(ctx, discovery, signal);
+  await link.done;
+  await engine;
+  inbox.stop();
+  await observer?.done;
+}
+
+// The controller itself looks more often; this is for people to read.
+const LOOK_MS = 30_000;
+
+/** Tells the service while our controller waits for an Argo CD to end. */
+async function watchEngine({ client, namespace }: Context, { conditions }: Discovery, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const other = await argoControllerIn(client, namespace);
+    if (other.kind === "done")
+      conditions.set("EngineHeld", other.value ? { reason: "ArgoCDRuns", message: heldMessage(other.value) } : undefined);
+    await pause(LOOK_MS, signal);
+  }
+}
+
+type Look = (kind: string, object: KubeObject) => void;
+
+async function handle(ctx: Context, object: WorkerObject, look: Look): Promise<Outcome<undefined>> {
+  const { collection, op, namespace, uid } = object;
+  if (namespace === undefined || namespace === ctx.namespace) return HANDLERS[collection][op](ctx, object);
+  const resource = KIND_OF[collection];
+  if (!resource || !(await isOurs(ctx, resource.kind, namespace))) return stop("NamespaceNotServed", notHere(namespace));
+  // From now on its marks are believed there.
+  ctx.elsewhere?.set(uid, `${namespace}/${nameOf(object)}`);
+  const outcome = await HANDLERS[collection][op](ctx, object);
+  if (outcome.kind !== "done" || op === "delete") return outcome;
+  // Where nothing had to be written, no event tells of it.
+  const now = await ctx.client.get(resource, namespace, nameOf(object));
+  if (now.kind === "done") look(resource.kind, now.value);
+  return outcome;
+}
+
+async function findCluster({ client, namespace, log, signal }: ServeOptions) {
+  const backoff = new Backoff();
+  while (!signal.aborted) {
+    const found = await clusterId(client, namespace);
+    if (found.kind === "done") return found.value;
+    log.warn({ reason: found.reason }, `the cluster cannot be asked who it is: ${found.message}`);
+    await pause(backoff.next(found), signal);
+  }
+  return undefined;
+}

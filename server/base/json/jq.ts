@@ -1,0 +1,271 @@
+import { bound, type Jq, parseJq } from "../../../openapi/rules/jq-parse.ts";
+import { type Fits, patternMatcher } from "../lang/pattern.ts";
+import { CALLS, type Call } from "./jq-calls.ts";
+import {
+  Break,
+  bare,
+  child,
+  compare,
+  compute,
+  type Emit,
+  type Hit,
+  isObject,
+  Misfit,
+  sliceOf,
+  TooMuch,
+  truthy,
+  typeOf,
+} from "./jq-values.ts";
+
+/** A place in a document: names of fields and numbers of items from the top. */
+export type Path = (string | number)[];
+/** A compiled expression. */
+export type Program = Jq;
+
+// What an expression may do before it is stopped: a document of 1.5 MB walked through a few times.
+const MAX_STEPS = 500_000;
+// What one computed value may hold, counted as if it were written out: lists that hold the same list twice grow by doubling.
+const MAX_WEIGHT = 1_000_000;
+
+/** Reads an expression of the jq language and checks its functions; a text is what is wrong with it. */
+export function compileJq(text: string): Program | string {
+  try {
+    const program = parseJq(text);
+    const unknown = unknownCall(program);
+    return unknown ? `the function ${unknown} is not supported` : program;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/**
+ * The places an expression names in a document, as `path(…)` gives them. Where it does not fit the document (a field of a text, items of
+ * nothing) it names none; `slow` when it does too much.
+ */
+export function pathsOf(program: Program, document: unknown): Path[] | "slow" {
+  const run = new Run();
+  const found: Path[] = [];
+  try {
+    run.eval(program, { path: [], value: document }, ({ path }) => {
+      if (!path) throw new Misfit("it gives a value that is no place in the document");
+      for (const place of placesOf(path)) found.push(place);
+    });
+  } catch (error) {
+    // A document so deep that the stack ends counts as too much, too.
+    if (error instanceof TooMuch || error instanceof RangeError) return "slow";
+    if (!(error instanceof Misfit)) throw error;
+    return [];
+  }
+  return found;
+}
+
+/** A slice is the items that it names: for taking them out that is the same. */
+function placesOf(path: NonNullable<Hit["path"]>): Path[] {
+  const last = path.at(-1);
+  if (typeof last !== "object") return [path as Path];
+  const before = path.slice(0, -1) as Path;
+  return Array.from({ length: last.to - last.from }, (_, i) => [...before, last.from + i]);
+}
+
+/** Takes what places name out of a copy; the last item of a list first, so that the others stay where they are. */
+export function deletePaths<T>(document: T, paths: readonly Path[]): T {
+  // Nothing would be left of the document, as with `..`: such an expression is a mistake, and Argo CD refuses it too.
+  if (paths.length === 0 || paths.some((path) => path.length === 0)) return document;
+  const copy = structuredClone(document);
+  for (const path of [...paths].sort((a, b) => comparePaths(b, a))) {
+    const last = path.at(-1);
+    let at: unknown = copy;
+    // Own fields only: `__proto__` leads out of the document.
+    for (const step of path.slice(0, -1)) at = owns(at, step) ? at[step] : undefined;
+    if (!owns(at, last!)) continue;
+    if (Array.isArray(at)) at.splice(last as number, 1);
+    else delete at[last!];
+  }
+  return copy;
+}
+
+const owns = (at: unknown, step: string | number): at is Record<string | number, unknown> =>
+  typeof at === "object" && at !== null && Object.hasOwn(at, step);
+
+function comparePaths(a: Path, b: Path): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const [x, y] = [a[i]!, b[i]!];
+    if (x !== y) return typeof x === "number" && typeof y === "number" ? x - y : String(x) < String(y) ? -1 : 1;
+  }
+  return a.length - b.length;
+}
+
+class Run {
+  #steps = 0;
+  readonly fits: Fits = patternMatcher();
+  readonly #weights = new WeakMap<object, number>();
+  #made = 0;
+
+  eval(node: Jq, input: Hit, emit: Emit): void {
+    if (++this.#steps > MAX_STEPS) throw new TooMuch();
+    switch (node.is) {
+      case "identity":
+        emit(input);
+        return;
+      case "recurse":
+        this.recurse(input, emit);
+        return;
+      case "literal":
+        emit({ value: node.value });
+        return;
+      case "pipe":
+        this.eval(node.left, input, (hit) => this.eval(node.right, hit, emit));
+        return;
+      case "comma":
+        this.eval(node.left, input, emit);
+        this.eval(node.right, input, emit);
+        return;
+      case "index":
+        this.eval(node.of, input, (of) => this.eval(node.key, bare(input), ({ value }) => emit(child(of, value))));
+        return;
+      case "slice":
+        this.eval(node.of, input, (of) => this.#slice(node, bare(input), of, emit));
+        return;
+      case "each":
+        this.eval(node.of, input, (of) => this.each(of, emit));
+        return;
+      case "maybe":
+        this.#try(node.of, input, emit);
+        return;
+      case "try":
+        this.#try(node.of, input, emit, node.handler);
+        return;
+      case "bind":
+        this.eval(node.of, bare(input), ({ value }) => {
+          this.#steps += node.size;
+          this.eval(bound(node.body, { name: node.name, value }), input, emit);
+        });
+        return;
+      case "label":
+        this.#steps += node.size;
+        this.#label(node, input, emit);
+        return;
+      case "break":
+        throw new Break(node.label);
+      case "variable":
+        throw new Misfit(`$${node.name} is not defined`);
+      case "else": {
+        // An error on the left is an error: only `?` forgives one.
+        const good: Hit[] = [];
+        this.eval(node.left, input, (hit) => truthy(hit.value) && good.push(hit));
+        for (const hit of good) emit(hit);
+        if (good.length === 0) this.eval(node.right, input, emit);
+        return;
+      }
+      case "and":
+      case "or": {
+        const stop = node.is === "or";
+        this.eval(node.left, bare(input), (left) => {
+          if (truthy(left.value) === stop) return emit({ value: stop });
+          this.eval(node.right, bare(input), (right) => emit({ value: truthy(right.value) }));
+        });
+        return;
+      }
+      case "compare":
+      case "compute": {
+        const work = node.is === "compare" ? compare : compute;
+        this.eval(node.right, bare(input), (right) =>
+          this.eval(node.left, bare(input), (left) => emit({ value: this.made(work(node.operator, left.value, right.value)) })),
+        );
+        return;
+      }
+      case "list":
+        emit({ value: node.of ? this.made(this.values(node.of, input)) : [] });
+        return;
+      case "if":
+        this.eval(node.condition, bare(input), ({ value }) => this.eval(truthy(value) ? node.then : node.otherwise, input, emit));
+        return;
+      case "call":
+        (CALLS[`${node.name}/${node.parts.length}`] as Call)(this, input, emit, ...node.parts);
+        return;
+    }
+  }
+
+  /** A value that was computed: all of them together are bounded, too. */
+  made<T>(value: T): T {
+    if (typeof value === "string" || (typeof value === "object" && value !== null)) {
+      const weight = this.#weigh(value);
+      this.#made += typeof value === "string" ? weight : 1;
+      if (weight > MAX_WEIGHT || this.#made > 16 * MAX_WEIGHT) throw new TooMuch();
+    }
+    return value;
+  }
+
+  #weigh(value: unknown): number {
+    if (typeof value === "string") return 1 + value.length;
+    if (typeof value !== "object" || value === null) return 1;
+    const known = this.#weights.get(value);
+    if (known !== undefined) return known;
+    let weight = 1;
+    for (const one of Object.values(value)) weight += this.#weigh(one);
+    this.#weights.set(value, weight);
+    return weight;
+  }
+
+  values(node: Jq, input: Hit): unknown[] {
+    const out: unknown[] = [];
+    this.eval(node, bare(input), ({ value }) => out.push(value));
+    return out;
+  }
+
+  each(of: Hit, emit: Emit): void {
+    const { value } = of;
+    if (Array.isArray(value)) for (let i = 0; i < value.length; i++) emit(child(of, i));
+    // In the order of their names, as Argo CD's jq has them: `first(.spec[])` then means the same field.
+    else if (isObject(value)) for (const key of Object.keys(value).sort()) emit(child(of, key));
+    else throw new Misfit(`cannot iterate over ${typeOf(value)}`);
+  }
+
+  recurse(input: Hit, emit: Emit): void {
+    if (++this.#steps > MAX_STEPS) throw new TooMuch();
+    emit(input);
+    if (typeof input.value === "object" && input.value !== null) this.each(input, (hit) => this.recurse(hit, emit));
+  }
+
+  #slice(node: Extract<Jq, { is: "slice" }>, input: Hit, of: Hit, emit: Emit): void {
+    const at = (part: Jq | undefined): number | undefined => {
+      const value = part && this.values(part, input)[0];
+      if (value !== undefined && value !== null && typeof value !== "number") throw new Misfit("the bounds of a slice are numbers");
+      return value ?? undefined;
+    };
+    emit(sliceOf(of, at(node.from), at(node.to)));
+  }
+
+  /** What comes before an error counts; an error of what comes after is not caught here. */
+  #try(node: Jq, input: Hit, emit: Emit, handler?: Jq): void {
+    const good: Hit[] = [];
+    let caught: Misfit | undefined;
+    try {
+      this.eval(node, input, (hit) => good.push(hit));
+    } catch (error) {
+      if (!(error instanceof Misfit)) throw error;
+      caught = error;
+    }
+    for (const hit of good) emit(hit);
+    if (caught && handler) this.eval(handler, { value: caught.value }, emit);
+  }
+
+  #label(node: Extract<Jq, { is: "label" }>, input: Hit, emit: Emit): void {
+    const label = {};
+    try {
+      this.eval(bound(node.body, { label: node.name, value: label }), input, emit);
+    } catch (error) {
+      if (!(error instanceof Break) || error.label !== label) throw error;
+    }
+  }
+}
+
+/** A function that does not exist, anywhere in an expression. */
+function unknownCall(node: Jq): string | undefined {
+  if (node.is === "call" && !Object.hasOwn(CALLS, `${node.name}/${node.parts.length}`)) return `${node.name}/${node.parts.length}`;
+  for (const part of Object.values(node).flat()) {
+    const found = typeof part === "object" && part !== null && "is" in part ? unknownCall(part as Jq) : undefined;
+    if (found) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,1 @@
+export { parseGoDuration } from "../../../openapi/rules/go-duration.ts";

@@ -1,0 +1,159 @@
+import type { Command } from "commander";
+import { stringify } from "yaml";
+import type { Schemas } from "../../../openapi/client.ts";
+import type { Colours } from "../../base/colour.ts";
+import { printable } from "../../base/colour.ts";
+import { hunks, lineDiff } from "../../base/lang/line-diff.ts";
+import { historyTable, resourceTable } from "../objects/describe.ts";
+import { application, nounOf, resourceName } from "../objects/nouns.ts";
+import { waitFor } from "../objects/wait.ts";
+import { EXIT, Failure } from "../output/failure.ts";
+import type { Io } from "../output/io.ts";
+import { type Session, verb } from "../session/session.ts";
+import { type Json, say, show, showAs } from "../show.ts";
+import { logVerbs } from "./logs.ts";
+import { operationVerbs } from "./operation.ts";
+import { parseResource, resourceVerbs } from "./resource.ts";
+import { revisionVerb } from "./revision.ts";
+import { treeVerb } from "./tree.ts";
+
+interface SyncFlags {
+  revision?: string;
+  prune?: boolean;
+  dryRun?: boolean;
+  resource?: string[];
+  syncOption?: string[];
+  wait: boolean;
+  timeout: string;
+}
+const collect = (text: string, before: string[] | undefined): string[] => [...(before ?? []), text];
+
+/** What only applications can: sync, rollback, diff, history, tree, actions and the like. */
+export function appVerbs(app: Command, io: Io): void {
+  app
+    .command("sync <id>")
+    .summary("make live equal Git")
+    .option("--revision <revision>", "another branch, tag or commit, once")
+    .option("--prune", "delete what Git no longer has")
+    .option("--dry-run", "only try")
+    .option("--resource <group/Kind/[namespace/]name>", "only this object; may be repeated", collect)
+    .option("--sync-option <Name=value>", "may be repeated", collect)
+    .option("--no-wait", "do not wait until it is Synced and Healthy")
+    .option("--timeout <duration>", "how long to wait", "5m")
+    .action(verb(io, sync));
+  app
+    .command("refresh <id>")
+    .summary("look at Git again without touching the cluster")
+    .option("--hard", "also forget cached manifests")
+    .action(
+      verb(io, async (s, id: string, flags: { hard?: boolean }) => {
+        const body = flags.hard ? { hard: true } : {};
+        const object = await (await s.api()).call<Json>("refreshApplication", { path: { id }, body });
+        if (s.format !== "table" && s.format !== "wide") return show(s, [object], nounOf("app")!.columns, { one: true });
+        say(s, `${s.e.green("✓")} app ${s.e.bold(id)} is being refreshed`);
+      }),
+    );
+  app.command("diff <id>").summary("Git against live; exits 1 when they differ").action(verb(io, diff));
+  app
+    .command("history <id>")
+    .summary("what was deployed, newest first")
+    .action(
+      verb(io, async (s, id: string) => {
+        const history = await (await s.api()).call<Schemas["History"]>("getApplicationHistory", { path: { id } });
+        if (s.format === "name") for (const h of history.items) s.io.out.write(`${h.id}\n`);
+        else if (history.items.length === 0 && s.format !== "json" && s.format !== "yaml") say(s, s.e.dim("never deployed"));
+        else showAs(s, history, () => historyTable(history.items, s.c));
+      }),
+    );
+  app
+    .command("manifests <id>")
+    .summary("the objects that Git describes, as the agent renders them")
+    .option("--revision <revision>", "of another branch, tag or commit")
+    .action(
+      verb(io, async (s, id: string, flags: { revision?: string }) => {
+        const got = await (await s.api()).call<Schemas["Manifests"]>("getApplicationManifests", {
+          path: { id },
+          query: { revision: flags.revision },
+        });
+        if (s.format === "json") return showAs(s, got, () => "");
+        if (s.format === "name")
+          return names(
+            s,
+            got.manifests.map((m: Json) => ({
+              group: m.apiVersion?.includes("/") ? m.apiVersion.split("/")[0] : "",
+              kind: m.kind,
+              namespace: m.metadata?.namespace,
+              name: m.metadata?.name,
+            })),
+          );
+        s.io.out.write(got.manifests.map((m) => `---\n${printable(stringify(m, { lineWidth: 0 }))}`).join(""));
+      }),
+    );
+  app
+    .command("resources <id>")
+    .summary("the objects in the cluster, with their state")
+    .action(
+      verb(io, async (s, id: string) => {
+        const object = await (await s.api()).call<Schemas["Application"]>("getApplication", { path: { id } });
+        const items = object.status.resources ?? [];
+        if (s.format === "name") return names(s, items);
+        if (items.length === 0 && s.format !== "json" && s.format !== "yaml") return say(s, s.e.dim("no resources yet"));
+        showAs(s, { items }, () => resourceTable(items, s.c));
+      }),
+    );
+  treeVerb(app, io);
+  resourceVerbs(app, io);
+  operationVerbs(app, io);
+  revisionVerb(app, io);
+  logVerbs(app, io);
+}
+
+async function sync(s: Session, id: string, flags: SyncFlags): Promise<void> {
+  const { revision, prune, dryRun, resource, syncOption } = flags;
+  const body = { revision, prune, dryRun, resources: resource?.map((text) => parseResource(text)), syncOptions: syncOption };
+  const headers = { "idempotency-key": crypto.randomUUID() };
+  const started = await (await s.api()).call<Json>("syncApplication", { path: { id }, body, headers });
+  const operation = started.status?.operation?.id;
+  let object = started;
+  if (flags.wait)
+    object = await waitFor(s, nounOf("app")!, id, flags.timeout, (o) => {
+      const now = o.status?.operation;
+      // An answer about an operation before this one says nothing yet.
+      const ours = operation === undefined || now?.id === operation;
+      if (ours && (now?.phase === "Failed" || now?.phase === "Error"))
+        return { ready: false, failed: true, reason: now.message ?? `sync ${now.phase}` };
+      if (!ours || ["Pending", "Running", "Terminating"].includes(now?.phase))
+        return { ready: false, reason: now?.message ?? "waiting for the agent" };
+      if (dryRun || resource) return { ready: now?.phase === "Succeeded", reason: now?.message ?? "waiting for the agent" };
+      return application(o);
+    });
+  else say(s, `${s.e.green("✓")} app ${s.e.bold(id)} is being synced`);
+  if (s.format !== "table" && s.format !== "wide") show(s, [object], nounOf("app")!.columns, { one: true });
+}
+
+async function diff(s: Session, id: string): Promise<void> {
+  const got = await (await s.api()).call<Schemas["Diff"]>("getApplicationDiff", { path: { id } });
+  if (s.format === "name") names(s, got.items);
+  else if (got.items.length === 0 && s.format !== "json" && s.format !== "yaml")
+    say(s, `${s.e.green("✓")} live equals Git${got.revision ? ` at ${got.revision}` : ""}`);
+  else showAs(s, got, () => got.items.map((item) => diffText(item, s.c)).join("\n\n"));
+  if (got.items.length > 0)
+    throw new Failure(`${got.items.length} object${got.items.length === 1 ? " differs" : "s differ"}`, EXIT.failed, { answer: true });
+}
+
+/** One object's difference: `-` is what is live, `+` is what Git wants. */
+export function diffText(item: Schemas["Diff"]["items"][number], c: Colours): string {
+  const verb = { create: c.green("+ create"), update: c.yellow("~ update"), delete: c.red("- delete") }[item.change];
+  const paint = { "-": c.red, "+": c.green, " ": (t: string) => t };
+  const lines = hunks(lineDiff(item.live ?? "", item.desired ?? "")).map((l) => paint[l.sign](`  ${l.sign} ${printable(l.text)}`));
+  return [`${verb} ${c.bold(printable(resourceName(item)))}`, ...lines, ...(item.fields ?? []).map((one) => fieldLine(one, c))].join("\n");
+}
+
+/** Who wrote what is live: the one to talk to when it should not differ. */
+function fieldLine({ path, manager }: { path: string; manager?: string }, c: Colours): string {
+  return c.dim(`    ${printable(path)}${manager ? ` is ${printable(manager)}'s` : " is not there"}`);
+}
+
+function names(s: Session, items: Json[]): void {
+  for (const item of items) s.io.out.write(`${printable(resourceName(item))}\n`);
+}

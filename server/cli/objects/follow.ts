@@ -1,0 +1,60 @@
+import { readEvents } from "../output/events.ts";
+import { EXIT, Failure } from "../output/failure.ts";
+import type { Api } from "../session/api.ts";
+import type { Json } from "../show.ts";
+import type { Noun } from "./nouns.ts";
+
+/** What a watch tells: an object as it is now, or that one is gone. `first` marks what was there at the start. */
+export type Change =
+  | { event: "put"; object: Json; first: boolean }
+  | { event: "delete"; object: Json; first: boolean }
+  | { event: "bookmark" };
+
+// Long enough that reconnecting costs nothing, short enough that a dead connection is noticed by its end.
+const WATCH_SECONDS = 300;
+const PAUSE_MS = 1_000;
+
+/** Follows a collection, or one object of it, across lost connections until the signal ends it. */
+export async function* follow(api: Api, noun: Noun, id: string | undefined, signal: AbortSignal): AsyncGenerator<Change> {
+  let since: string | undefined;
+  let first = true;
+  while (!signal.aborted) {
+    try {
+      const query = { id, since, timeoutSeconds: WATCH_SECONDS };
+      const answer = await api.send(
+        "watch",
+        { path: { collection: noun.collection }, query, headers: { accept: "text/event-stream" } },
+        signal,
+      );
+      for await (const event of readEvents(answer.body as unknown as AsyncIterable<Uint8Array>)) {
+        if (event.id) since = event.id;
+        if (event.event === "bookmark") {
+          yield { event: "bookmark" };
+          first = false;
+        } else if (event.event === "put" || event.event === "delete")
+          yield { event: event.event, object: JSON.parse(event.data) as Json, first };
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Failure) {
+        if (error.problem?.code === "watch_expired") since = undefined;
+        else if (error.exit !== EXIT.unreachable && error.exit !== EXIT.timeout) throw error;
+      }
+    }
+    await pause(PAUSE_MS, signal);
+  }
+}
+
+/** A pause that a signal ends early. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(end, ms);
+    function end() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    }
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

@@ -1,0 +1,89 @@
+import { type Command, Option } from "commander";
+import { printable } from "../../base/colour.ts";
+import { table } from "../../base/table.ts";
+import { EXIT, Failure, usage } from "../output/failure.ts";
+import { type Io, paint } from "../output/io.ts";
+import { OFFLINE } from "../programs.ts";
+
+interface Flags {
+  check?: boolean;
+  to: "outpost" | "argocd";
+  kubeconfig?: string;
+  context?: string;
+  namespace: string;
+}
+
+/** `outpost agent migrate --check`: what another engine would do otherwise. */
+export function migrateVerb(agent: Command, io: Io): void {
+  agent
+    .command("migrate [applications...]")
+    .summary("with --check: what a switch of the engine would change, before it is made")
+    .description(
+      "Compares every Application of the namespace with its live objects by Outpost's engine, and the result with what Argo CD found. Reads " +
+        "repositories with the credentials in the namespace, tries applies as dry runs, and writes nothing. Ends with 0 when no object would be " +
+        "written, and with 1 when one would be or an application cannot be compared. The switch itself is `helm upgrade` with the chart value " +
+        "`engine`. With `--to argocd` it lists what `outpost admin hand-back` would write before Argo CD takes over.",
+    )
+    .option("--check", "required: nothing else is done by this command")
+    .addOption(new Option("--to <engine>", "the engine to switch to").choices(["outpost", "argocd"]).default("outpost"))
+    .option("--kubeconfig <file>", "the cluster of the Applications; without it, KUBECONFIG or the Pod's own account")
+    .option("--context <name>", "of the kubeconfig")
+    .option("--namespace <name>", "of the Applications", "argocd")
+    .action((applications: string[], flags: Flags, command: Command) => migrate(io, applications, flags, command));
+}
+
+interface Row {
+  application: string;
+  object: string;
+  change: string;
+  when: string;
+}
+
+async function migrate(io: Io, applications: string[], flags: Flags, command: Command): Promise<void> {
+  if (!flags.check)
+    throw usage("give --check: this command only tells what would change; the switch is `helm upgrade` with the value `engine`");
+  const rows: Row[] = [];
+  const { checked, failed, writes } =
+    flags.to === "outpost" ? await toOutpost(io, applications, flags, rows) : await toArgo(io, applications, flags, rows);
+  const { output } = command.optsWithGlobals<{ output?: string }>();
+  if (output === "json") io.out.write(`${JSON.stringify({ checked, changes: rows, failed }, undefined, 2)}\n`);
+  else if (rows.length) {
+    const cells = rows.map(({ application, object, change, when }) => [printable(application), printable(object), printable(change), when]);
+    io.out.write(`${table(["APPLICATION", "OBJECT", "WOULD CHANGE", "WHEN"], cells, io.out.columns)}\n`);
+  }
+  if (failed.length) throw new Failure(failed.join("\n"), EXIT.failed);
+  if (writes) throw new Failure(`${writes} objects would be written by engine ${flags.to}`, EXIT.failed);
+  io.err.write(`${paint(io, io.err).green("✓")} engine ${flags.to} would write no object of ${checked} applications\n`);
+}
+
+type Found = { checked: number; failed: string[]; writes: number };
+const configOf = (io: Io, flags: Flags) => ({
+  ...io.env,
+  KUBECONFIG: flags.kubeconfig ?? io.env.KUBECONFIG,
+  OUTPOST_KUBE_CONTEXT: flags.context,
+});
+
+async function toOutpost(io: Io, applications: string[], flags: Flags, rows: Row[]): Promise<Found> {
+  const { checkMigration, loadConfig } = await OFFLINE.migrate();
+  const config = loadConfig(configOf(io, flags));
+  const found = await checkMigration({ config, namespace: flags.namespace, applications, env: io.env as NodeJS.ProcessEnv });
+  if (found.kind !== "done") throw new Failure(found.message, EXIT.failed);
+  const { checked, differing, failed } = found.value;
+  for (const { application, object, change, fields, atOnce } of differing) {
+    const what = change === "update" && fields.length ? `update ${fields.join(", ")}` : change;
+    const when = change === "status" ? "shown as Synced" : atOnce ? "at once" : "at the next sync";
+    rows.push({ application, object, change: what, when });
+  }
+  return { checked, failed, writes: differing.filter(({ change }) => change !== "status").length };
+}
+
+async function toArgo(io: Io, applications: string[], flags: Flags, rows: Row[]): Promise<Found> {
+  const { handBack, loadConfig } = await OFFLINE.handBack();
+  const config = loadConfig(configOf(io, flags));
+  const handed = await handBack({ config, namespace: flags.namespace, applications, dryRun: true });
+  if (handed.kind !== "done") throw new Failure(handed.message, EXIT.failed);
+  const { objects, failed } = handed.value;
+  for (const { application, object, changes } of objects)
+    rows.push({ application, object, change: changes.join(", "), when: "by hand-back" });
+  return { checked: new Set(objects.map(({ application }) => application)).size, failed, writes: objects.length };
+}
