@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { WorkerTask } from "../link/exchange.ts";
 import type { Headroom } from "./process/headroom.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { Sandbox } from "./sandbox/protection.ts";
 import type { Ended } from "./task/task.ts";
 
 export interface Measured {

@@ -1,5 +1,4 @@
 import { done, type Failure, type Outcome, stop } from "../base/outcome.ts";
-import type { KubeClient } from "./client.ts";
 import { KUBE } from "./errors.ts";
 import type { Resource } from "./path.ts";
 
@@ -28,13 +27,18 @@ const AGGREGATED =
 const REFRESH_MS = 2_000;
 const MAX_AGE_MS = 600_000;
 
+/** The one method of a client that this needs. */
+interface Asks {
+  json<T>(method: "GET", path: string, ask: { accept: string }): Promise<Outcome<T>>;
+}
+
 /** The kinds a cluster serves: two requests for all of them, shared by everything that talks to the cluster. */
 export class Discovery {
-  readonly #client: KubeClient;
+  readonly #client: Asks;
   #table: Table | undefined;
   #loading: Promise<Outcome<Table>> | undefined;
 
-  constructor(client: KubeClient) {
+  constructor(client: Asks) {
     this.#client = client;
   }
 

@@ -1,7 +1,6 @@
 import { done, type Outcome } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
-import type { LookRequest } from "../repo/look.ts";
-import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
+import type { Integrity, LookRequest, RepoAccess, RepoDoor } from "../repo/types.ts";
 import type { Free, LabelSelector } from "./types.ts";
 
 export interface Cluster {

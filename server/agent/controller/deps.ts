@@ -1,15 +1,22 @@
 import type { Failure } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
+import type { RepoService } from "../repo/service.ts";
 import type { RepoDoor, SourceType } from "../repo/types.ts";
-import type { LookupDoor, ReadAs } from "./cluster/lookup.ts";
+import type { Eyes } from "./cluster/reader.ts";
 import { Verdicts } from "./compare/compare.ts";
 import type { Normalised } from "./compare/normalise.ts";
 import type { Repositories } from "./config/repositories.ts";
-import type { Destinations } from "./destination.ts";
+import type { Destination, Destinations } from "./destination.ts";
 import type { Projects } from "./projects.ts";
 import type { Settings } from "./settings.ts";
 import type { Store } from "./status/store.ts";
+
+/** Renders charts that may look things up in the cluster; the repo server, which knows no cluster, is not asked. */
+export type LookupDoor = () => Promise<Pick<RepoService, "renderReading">>;
+
+/** How a cluster is read as an account. */
+export type ReadAs = (destination: Destination, account: string) => Eyes;
 
 /** Everything `reconcile` works with; one object, each part by name. */
 export interface Deps {

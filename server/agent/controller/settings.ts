@@ -6,10 +6,14 @@ import type { KubeObject } from "../../kube/object.ts";
 import { type LabelSelector, type Labels, labelTest } from "../../kube/selector.ts";
 import type { Impersonation } from "../project/project.ts";
 import { type IgnoreDifference, META } from "./application.ts";
-import { RESPECTS, type RespectRbac } from "./cluster/respect-rbac.ts";
 import { type CompareOptions, readCompareOptions, USUAL_OPTIONS } from "./config/compare-options.ts";
 import { type Intervals, readIntervals, USUAL } from "./config/intervals.ts";
 import { BY_ANNOTATION, METHODS, type Tracking } from "./tracking.ts";
+
+export const RESPECTS = ["off", "normal", "strict"] as const;
+
+/** What becomes of a kind that the account may not list: it holds up what is of that kind, or is left out and its objects asked for one by one. */
+export type RespectRbac = (typeof RESPECTS)[number];
 
 interface Filter {
   apiGroups: string[];

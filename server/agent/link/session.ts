@@ -12,7 +12,7 @@ import { sendResult } from "../../link/result.ts";
 import { Backoff, pause } from "../../link/retry.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
 import { argoControllerIn, heldMessage } from "../controller/argo-cd.ts";
-import type { LookupDoor } from "../controller/cluster/lookup.ts";
+import type { LookupDoor } from "../controller/deps.ts";
 import type { RepoDoor } from "../repo/types.ts";
 import { clusterId } from "./cluster-id.ts";
 import { Connections } from "./connections.ts";
@@ -31,7 +31,8 @@ import { Observer } from "./observe.ts";
 import { isOurs, notHere, patternsOf } from "./patterns.ts";
 import { providersOf } from "./queries/generate.ts";
 import { LogTasks } from "./queries/logs/logs.ts";
-import { localReads, READS_BESIDE, type ReadDoor } from "./queries/reads.ts";
+import { localReads, READS_BESIDE } from "./queries/reads.ts";
+import type { ReadDoor } from "./queries/task.ts";
 import { runRead } from "./tasks/run.ts";
 
 export interface ServeOptions {

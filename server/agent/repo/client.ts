@@ -2,8 +2,7 @@ import { Pool } from "undici";
 import { again, type Outcome, stop } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import { Box } from "../cache/box.ts";
-import type { Looked, LookRequest } from "./look.ts";
-import type { Surveyed, SurveyRequest } from "./survey.ts";
+import type { Looked, LookRequest, Surveyed, SurveyRequest } from "./types.ts";
 import {
   type ChartList,
   REPO,

@@ -1,24 +1,7 @@
 import { matchGlob } from "../../base/lang/glob.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { BOUNDS, type Tree } from "./git/tree.ts";
-import { type Freshness, type Integrity, REPO, type RepoAccess } from "./types.ts";
-
-/** What is in a repository, for whoever makes applications from its folders or files. */
-export interface LookRequest {
-  repo: RepoAccess;
-  revision?: string;
-  freshness: Freshness;
-  /** Absent where any commit will do. */
-  integrity?: Integrity;
-  /** Names of folders, hidden ones left out; or files that fit patterns as `git ls-files` reads them, with their texts. */
-  want: { directories: true } | { include: string[]; exclude: string[] };
-}
-
-export interface Looked {
-  revision: string;
-  directories?: string[];
-  files?: Record<string, string>;
-}
+import { type Looked, type LookRequest, REPO } from "./types.ts";
 
 const MAX_PATTERNS = 100;
 const MAX_PATTERN = 1_000;

@@ -16,17 +16,19 @@ import { LfsStore } from "./git/lfs.ts";
 import { Mirror } from "./git/mirror.ts";
 import { withModules } from "./git/submodules.ts";
 import type { Tree } from "./git/tree.ts";
-import { type Looked, type LookRequest, look } from "./look.ts";
+import { look } from "./look.ts";
 import { type Fetched, type Plan, plan } from "./plan.ts";
 import { Plugins } from "./plugin/plugin.ts";
 import type { ClusterReader } from "./render/helm.ts";
 import { isCommit, resolveRevision } from "./revision.ts";
 import { shaped } from "./shape.ts";
-import { type Fresh, type Surveyed, type SurveyRequest, survey } from "./survey.ts";
+import { type Fresh, survey } from "./survey.ts";
 import {
   type ChartList,
   type Freshness,
   type Integrity,
+  type Looked,
+  type LookRequest,
   REPO,
   type Refs,
   type Rendered,
@@ -38,6 +40,8 @@ import {
   type Source,
   type SourceAccess,
   type SourceType,
+  type Surveyed,
+  type SurveyRequest,
 } from "./types.ts";
 import { gitAccess, identityOf, redactUrl } from "./url.ts";
 

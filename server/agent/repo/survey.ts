@@ -1,20 +1,5 @@
 import { done, type Outcome } from "../../base/outcome.ts";
-import type { Freshness, Refs, Rendered, RenderRequest, RepoAccess } from "./types.ts";
-
-/** One repository, and the applications that read it. */
-export interface SurveyRequest {
-  /** The one that is asked now; what else an application reads stands as it was last seen. */
-  repo: RepoAccess;
-  asks: RenderRequest[];
-}
-
-/** In the order of the questions. */
-export interface Surveyed {
-  answers: Answer[];
-}
-
-/** What an application would be made of now; none: to be looked at by itself, which will say why. */
-export type Answer = Pick<Rendered, "key" | "revisions"> | null;
+import type { Freshness, Refs, Rendered, RenderRequest, RepoAccess, SurveyAnswer, Surveyed, SurveyRequest } from "./types.ts";
 
 /** How new an answer must be: about a source, or about a part of one that comes from elsewhere. */
 export type Fresh = (what: "source" | "part", url: string, chart?: string, version?: string) => Freshness;
@@ -45,7 +30,7 @@ export async function survey({ repo, asks }: SurveyRequest, { refs, plan }: Mean
     asked.add(id);
     return "normal";
   };
-  const answers: Answer[] = [];
+  const answers: SurveyAnswer[] = [];
   for (const [i, ask] of asks.entries()) {
     if (i % TURN === TURN - 1) await new Promise((resolve) => setImmediate(resolve));
     const planned = await plan(ask, freshness);

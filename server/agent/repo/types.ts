@@ -2,8 +2,6 @@ import type { Outcome } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { MANIFEST_INVALID } from "../../kube/yaml.ts";
-import type { Looked, LookRequest } from "./look.ts";
-import type { Surveyed, SurveyRequest } from "./survey.ts";
 
 /** What may be told about a source that cannot be used. Constants: a caller may branch on them. */
 export const REPO = {
@@ -311,3 +309,35 @@ export interface RepoDoor {
   /** Whether a repository is there and lets us in; which layer fails is told by its reason. */
   probe(repo: RepoAccess): Promise<Outcome<true>>;
 }
+
+/** What is in a repository, for whoever makes applications from its folders or files. */
+export interface LookRequest {
+  repo: RepoAccess;
+  revision?: string;
+  freshness: Freshness;
+  /** Absent where any commit will do. */
+  integrity?: Integrity;
+  /** Names of folders, hidden ones left out; or files that fit patterns as `git ls-files` reads them, with their texts. */
+  want: { directories: true } | { include: string[]; exclude: string[] };
+}
+
+export interface Looked {
+  revision: string;
+  directories?: string[];
+  files?: Record<string, string>;
+}
+
+/** One repository, and the applications that read it. */
+export interface SurveyRequest {
+  /** The one that is asked now; what else an application reads stands as it was last seen. */
+  repo: RepoAccess;
+  asks: RenderRequest[];
+}
+
+/** In the order of the questions. */
+export interface Surveyed {
+  answers: SurveyAnswer[];
+}
+
+/** What an application would be made of now; none: to be looked at by itself, which will say why. */
+export type SurveyAnswer = Pick<Rendered, "key" | "revisions"> | null;

@@ -1,7 +1,5 @@
 import { Secret } from "../../base/secret.ts";
-import type { LookRequest } from "./look.ts";
-import type { SurveyRequest } from "./survey.ts";
-import type { RenderRequest, RepoAccess, RevisionRequest, SourceAccess } from "./types.ts";
+import type { LookRequest, RenderRequest, RepoAccess, RevisionRequest, SourceAccess, SurveyRequest } from "./types.ts";
 
 /** What a client asks. Secrets are written out here and nowhere else: the text leaves the process only sealed. */
 export type Call =

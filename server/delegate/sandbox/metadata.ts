@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { run } from "../../base/process/run.ts";
 import { FIRST_UID, LAST_UID, rangeOf } from "./owners.ts";
-import type { Finding } from "./probe.ts";
+import type { Finding } from "./protection.ts";
 import { tool } from "./ways.ts";
 
 /** Where clouds give a machine's credentials to whoever asks from it. */

@@ -1,15 +1,8 @@
 import { chownSync, mkdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../workspace.ts";
-import type { Sandbox } from "./sandbox.ts";
+import type { Finding, Sandbox } from "./protection.ts";
 import { tool } from "./ways.ts";
-
-/** One promise of the sandbox. */
-export interface Finding {
-  name: string;
-  on: boolean;
-  why: string;
-}
 
 // It takes a tenth of a second. On a machine whose processors are all taken it must not end in a weaker sandbox, or in none.
 const DEADLINE_MS = 60_000;

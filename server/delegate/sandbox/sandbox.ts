@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Outcome } from "../../base/outcome.ts";
 import type { Log } from "../../link/log.ts";
 import type { SandboxMode } from "../config/settings.ts";
-import { type BoundedOptions, type Command, runBounded } from "../process/bounded.ts";
+import { type Command, runBounded } from "../process/bounded.ts";
 import { threadsOf } from "../process/tree.ts";
 import type { Workspace } from "../workspace.ts";
 import { type Closed, closedOf, shownOf, toolsOf, within } from "./closed.ts";
@@ -11,23 +11,9 @@ import { handed } from "./handed.ts";
 import { rulesWithout } from "./landlock.ts";
 import { blockMetadata } from "./metadata.ts";
 import { handOver, rangeOf, Uids } from "./owners.ts";
-import { type Finding, probe } from "./probe.ts";
+import { probe } from "./probe.ts";
+import type { Finding, RunOptions, Sandbox } from "./protection.ts";
 import { type Place, WAYS, type Way } from "./ways.ts";
-
-/** What keeps the tasks of this delegate apart from it and from each other. */
-export interface Sandbox {
-  /** Name of the way, `none` without one. */
-  level: string;
-  /** Each promise, whether it is kept here, and why not. */
-  findings: Finding[];
-  /** Before the first command of an attempt. */
-  enter(workspace: Workspace): Promise<void>;
-  /** After its last process has ended. */
-  leave(workspace: Workspace): void;
-  run(workspace: Workspace, command: Command, options: RunOptions): Promise<Outcome<number>>;
-}
-
-type RunOptions = Omit<BoundedOptions, "mark" | "uid">;
 
 export interface SandboxOptions {
   mode: SandboxMode;

@@ -11,7 +11,7 @@ import type { WriteLine } from "../process/bounded.ts";
 import type { Group, Groups } from "../process/cgroup.ts";
 import { outOfMemory, watchLimits } from "../process/limits.ts";
 import type { Mark } from "../process/tree.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Sandbox } from "../sandbox/protection.ts";
 import { RedactedOutput } from "../secrets/output.ts";
 import type { SecretScopes } from "../secrets/scopes.ts";
 import type { Secrets } from "../secrets/secrets.ts";

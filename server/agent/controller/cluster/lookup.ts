@@ -14,12 +14,6 @@ const ACCOUNT = /^(?:([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?):)?([a-z0-9]([-a-z0-9.]
 // Of a cluster with many operators; a chart asks for a few of them.
 const MAX_VERSIONS = 5_000;
 
-/** Renders charts that may look things up in the cluster; the repo server, which knows no cluster, is not asked. */
-export type LookupDoor = () => Promise<Pick<RepoService, "renderReading">>;
-
-/** How a cluster is read as an account. */
-export type ReadAs = (destination: Destination, account: string) => Eyes;
-
 /** Whether the application's charts may see the cluster: the annotation names the account as which they read. */
 export const looksUp = (app: Application): boolean => app.metadata.annotations?.[META.helmLookup] !== undefined;
 

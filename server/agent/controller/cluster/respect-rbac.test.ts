@@ -1,6 +1,7 @@
 import { again, done, stop } from "../../../base/outcome.ts";
 import type { Destination } from "../destination.ts";
-import { isLeftOut, type RespectRbac } from "./respect-rbac.ts";
+import type { RespectRbac } from "../settings.ts";
+import { isLeftOut } from "./respect-rbac.ts";
 
 const SERVICES = { group: "", version: "v1", kind: "Service", plural: "services", namespaced: true };
 const FORBIDDEN = stop("Forbidden", "services is forbidden");

@@ -10,11 +10,6 @@ import type { Destination } from "../destination.ts";
 import { appLabel } from "../tracking.ts";
 import { inParallel } from "./parallel.ts";
 
-export const RESPECTS = ["off", "normal", "strict"] as const;
-
-/** What becomes of a kind that the account may not list: it holds up what is of that kind, or is left out and its objects asked for one by one. */
-export type RespectRbac = (typeof RESPECTS)[number];
-
 /** Whether a kind is left out for want of rights; `strict` asks the cluster, so that one wrong answer leaves nothing out. */
 export async function isLeftOut({ client, settings, managed }: Destination, resource: Resource, { reason }: Failure): Promise<boolean> {
   if (settings.respectRbac === "off" || (reason !== KUBE.forbidden && reason !== KUBE.unauthorized)) return false;

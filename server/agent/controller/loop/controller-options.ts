@@ -1,8 +1,7 @@
 import type { KubeClient } from "../../../kube/client.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { RepoDoor } from "../../repo/types.ts";
-import type { LookupDoor } from "../cluster/lookup.ts";
-import type { Log } from "../deps.ts";
+import type { Log, LookupDoor } from "../deps.ts";
 import type { Shard } from "./shard.ts";
 
 export interface ControllerOptions {

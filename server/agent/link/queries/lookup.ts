@@ -4,7 +4,8 @@ import type { KubeClient } from "../../../kube/client.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { type Application, sourcesOf } from "../../controller/application.ts";
-import { LOOKUP, looksUp, type ReadAs } from "../../controller/cluster/lookup.ts";
+import { LOOKUP, looksUp } from "../../controller/cluster/lookup.ts";
+import type { ReadAs } from "../../controller/deps.ts";
 import { actingAs } from "../../controller/projects.ts";
 
 /**

@@ -3,21 +3,12 @@ import { outOfSync } from "./beside.ts";
 import { applicationDiff } from "./diff.ts";
 import { applicationSetGenerate } from "./generate.ts";
 import { applicationEvents } from "./logs/events.ts";
-import { applicationLogs, type Tell } from "./logs/log-streams.ts";
+import { applicationLogs } from "./logs/log-streams.ts";
 import { applicationManifests } from "./manifests.ts";
 import { applicationRevision } from "./revision.ts";
-import type { Question, Read, TaskContext } from "./task.ts";
+import type { Question, Read, ReadDoor, TaskContext } from "./task.ts";
 import { applicationResource } from "./tree/resource.ts";
 import { applicationTree } from "./tree/tree.ts";
-
-/**
- * Answers questions that need rights outside the agent's namespace. With the controller in a program of its own, the controller answers:
- * the link, which talks to the outside, has none of these rights. Everything behind this door only reads.
- */
-export interface ReadDoor {
-  answer(account: string, question: Question, signal: AbortSignal): Promise<Outcome<Record<string, unknown>>>;
-  logs(account: string, question: Question, tell: Tell, signal: AbortSignal): Promise<Outcome<undefined>>;
-}
 
 export const READS: Record<string, Read> = {
   "application.manifests": applicationManifests,

@@ -3,13 +3,12 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../../kube/path.ts";
 import type { WorkerTask } from "../../../link/exchange.ts";
 import { APPLICATION_SET } from "../../appset/reconcile.ts";
-import type { LookupDoor } from "../../controller/cluster/lookup.ts";
+import type { LookupDoor } from "../../controller/deps.ts";
 import type { RepoDoor } from "../../repo/types.ts";
 import type { Context } from "../context.ts";
 import { liveObject } from "../discover/live.ts";
 import { type Collection, marksOf, nameOf } from "../names.ts";
 import { isOurs, notHere } from "../patterns.ts";
-import type { ReadDoor } from "./reads.ts";
 
 /** What a read task needs. */
 export interface TaskContext {
@@ -22,6 +21,18 @@ export interface TaskContext {
 }
 /** What is asked: the service's task without its lease. */
 export type Question = Pick<WorkerTask, "task" | "kind" | "params">;
+/** Takes one line of an answer; a promise means: wait for it before reading more. */
+export type Tell = (stream: "system" | "stdout", text: string) => Promise<void> | undefined;
+
+/**
+ * Answers questions that need rights outside the agent's namespace. With the controller in a program of its own, the controller answers:
+ * the link, which talks to the outside, has none of these rights. Everything behind this door only reads.
+ */
+export interface ReadDoor {
+  answer(account: string, question: Question, signal: AbortSignal): Promise<Outcome<Record<string, unknown>>>;
+  logs(account: string, question: Question, tell: Tell, signal: AbortSignal): Promise<Outcome<undefined>>;
+}
+
 /** What a task needs that the link carries out itself. */
 export interface LinkContext {
   ctx: Context;

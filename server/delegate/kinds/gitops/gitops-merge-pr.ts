@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsGitopsMergePR } from "../../../../openapi/contract/validators.js";
 import { failed, type Kind } from "../../kind.ts";
-import { openGitHost, type PullRequest } from "../git/git-host.ts";
+import type { PullRequest } from "../git/git-host.ts";
+import { openGitHost } from "../git/open-git-host.ts";
 
 const POLL_MS = 2_000;
 /** A host works out by itself, within moments, whether a new pull request conflicts. */

@@ -5,7 +5,8 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { type Context, failed, type Kind } from "../../kind.ts";
 import { cloneGit, makeGit } from "../../task/git.ts";
 import { gitClone } from "../git/git-clone.ts";
-import { type GitHost, openGitHost } from "../git/git-host.ts";
+import type { GitHost } from "../git/git-host.ts";
+import { openGitHost } from "../git/open-git-host.ts";
 
 type Params = Schemas["TaskParamsGitopsRevertPR"];
 

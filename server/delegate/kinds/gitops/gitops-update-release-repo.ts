@@ -3,7 +3,8 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsGitopsUpdateReleaseRepo } from "../../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { type Context, failed, type Kind } from "../../kind.ts";
-import { type FileChange, type GitHost, openGitHost, type PullRequest } from "../git/git-host.ts";
+import type { FileChange, GitHost, PullRequest } from "../git/git-host.ts";
+import { openGitHost } from "../git/open-git-host.ts";
 import { editValues } from "./edit-values.ts";
 
 type Params = Schemas["TaskParamsGitopsUpdateReleaseRepo"];

@@ -5,15 +5,12 @@ import { type Resource, resourcePath } from "../../../../kube/path.ts";
 import type { Application } from "../../../controller/application.ts";
 import { findPart, type ResourceKey } from "../../../controller/cluster/resource-membership.ts";
 import { type Glance, withGlance } from "../read-only-context.ts";
-import { objectOf, type Question, type TaskContext } from "../task.ts";
+import { objectOf, type Question, type TaskContext, type Tell } from "../task.ts";
 import { resourceOf } from "../tree/resource.ts";
 import { partsOf } from "./events.ts";
 import { cutAt, pieces } from "./pieces.ts";
 
 type Stream = Schemas["ApplicationLogStream"];
-
-/** Takes one line of an answer; a promise means: wait for it before reading more. */
-export type Tell = (stream: "system" | "stdout", text: string) => Promise<void> | undefined;
 
 const POD: Resource = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true };
 

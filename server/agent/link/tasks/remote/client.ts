@@ -2,9 +2,7 @@ import { Pool } from "undici";
 import { again, done, type Outcome } from "../../../../base/outcome.ts";
 import type { Secret } from "../../../../base/secret.ts";
 import { Box } from "../../../cache/box.ts";
-import type { Tell } from "../../queries/logs/log-streams.ts";
-import type { ReadDoor } from "../../queries/reads.ts";
-import type { Question } from "../../queries/task.ts";
+import type { Question, ReadDoor, Tell } from "../../queries/task.ts";
 import { ALIVE_MS, boundOfCall, boundOfFrame, type Call, type Frame, framesIn, PATH } from "./wire.ts";
 
 const UNREACHABLE = "ControllerUnreachable";

@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import { request } from "undici";
 import { done, type Outcome, stop } from "../../../../base/outcome.ts";
 import { Secret } from "../../../../base/secret.ts";
-import type { ReadDoor } from "../../queries/reads.ts";
+import type { ReadDoor } from "../../queries/task.ts";
 import { ReadsClient } from "./client.ts";
 import { readsServer } from "./server.ts";
 import { framesIn, lengthOf, MAX_CALL_BYTES, MAX_FRAME_BYTES, PATH } from "./wire.ts";

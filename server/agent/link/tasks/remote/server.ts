@@ -3,7 +3,7 @@ import { type Outcome, stop } from "../../../../base/outcome.ts";
 import type { Secret } from "../../../../base/secret.ts";
 import type { Log } from "../../../../link/log.ts";
 import { Box } from "../../../cache/box.ts";
-import type { ReadDoor } from "../../queries/reads.ts";
+import type { ReadDoor } from "../../queries/task.ts";
 import { ALIVE_MS, boundOfCall, boundOfFrame, type Call, FRESH_MS, type Frame, lengthOf, MAX_CALL_BYTES, PATH } from "./wire.ts";
 
 /** The link asks 16 questions and reads 8 logs at once; one that takes over from another may overlap with it. */
