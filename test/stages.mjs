@@ -38,7 +38,7 @@ export const stages = [
   jest("engines", 30, engines, { needs: ["build"], long: 60 }),
   jest("journeys", 40, ["test/journeys"], { needs: ["build"], serial: true, long: 60, config: "test/journeys/jest.config.mjs" }),
   jest("faults", 40, ["test/faults"], { needs: ["build"], long: 60 }),
-  jest("abuse", 30, ["test/abuse"], { needs: ["build"], long: 30 }),
+  jest("abuse", 30, ["test/abuse"], { needs: ["build"], serial: true, long: 30 }),
   // Figures for GUARANTEES.md and the README: too noisy on a shared machine to pass or fail a change.
   run("scale-engine", 30, [node, "--import", "tsx", "test/scale/engine.ts"], { needs: ["build"], long: 30, figures: true }),
   run("scale-load", 30, [node, "--import", "tsx", "test/scale/engine-load.ts"], { needs: ["build"], long: 60, figures: true }),

@@ -48,7 +48,9 @@ try {
   const ratios: number[] = [];
   for (const sort of SORTS.filter((one) => one.includes(WANTED))) ratios.push(await measure(sort, values[sort] ?? ""));
   const reached = ratios.filter((ratio) => ratio <= AIM).length;
-  console.log(`p99 of honest requests ≤ ${AIM} × without the flood: ${reached} of ${ratios.length} sorts; load ${loadavg()[0]!.toFixed(1)}`);
+  console.log(
+    `p99 of honest requests ≤ ${AIM} × without the flood: ${reached} of ${ratios.length} sorts; load ${loadavg()[0]!.toFixed(1)}`,
+  );
 } finally {
   await service.stop();
 }
