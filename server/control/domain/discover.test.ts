@@ -1,4 +1,5 @@
 import { type DiscoveredReport, digestOf, idsFor, mappingFor, shownOf } from "./discover.ts";
+import { type DiscoveredCollection, nouns } from "./nouns.ts";
 
 const HOME = "outpost-agent";
 const key = (name: string, namespace = HOME, collection: DiscoveredReport["collection"] = "applications") => ({
@@ -52,7 +53,7 @@ test("two mappings of the same weight are decided by their ids", () => {
 const agent = { account: "x", org: "", project: "", id: "prod" };
 test("an object names its agent as its own scope must", () => {
   const report = { ...key("web"), uid: "k" };
-  const at = (org: string, project: string, of = agent) => shownOf(report, of, { account: "x", org, project }).spec.agent;
+  const at = (org: string, project: string, of = agent) => shownOf(report, of, { account: "x", org, project })?.spec.agent;
   expect([at("", ""), at("o", ""), at("o", "p")]).toEqual(["prod", "account.prod", "account.prod"]);
   expect(at("o", "p", { ...agent, org: "o" })).toBe("org.prod");
 });
@@ -65,10 +66,63 @@ test("a status that is too large is kept without its lists, a specification that
     status: { sync: { status: "Synced" }, resources },
     spec: { source: { repoUrl: "https://git.example/a.git", helm: { values: "x".repeat(300_000) } } },
   };
-  const { status, spec, found } = shownOf(report, agent, agent);
+  const { status, spec, found } = shownOf(report, agent, agent)!;
   expect(status).toEqual({ sync: { status: "Synced" } });
   expect(spec.source).toBeUndefined();
   expect(found.inexpressible).toEqual(["spec.source"]);
+});
+
+const sound: Record<DiscoveredCollection, Record<string, unknown>> = {
+  applications: { destination: { namespace: "web" }, source: { repoUrl: "https://git.example/a.git", path: "." } },
+  applicationsets: { generators: [{ list: { elements: [] } }], template: { metadata: { name: "a" } } },
+  appprojects: { sourceRepos: ["*"] },
+  clusters: { server: "https://10.0.0.1" },
+  repositories: { url: "https://git.example/a.git" },
+};
+const odd = [undefined, null, 0, "", " ", "x", [], {}, [null], [{}], { a: 1 }, Array.from({ length: 100 }, () => ({}))];
+test.each(Object.keys(sound) as DiscoveredCollection[])(
+  "whatever an agent reports of %s, only what fits the contract is shown",
+  (collection) => {
+    expect(shownOf({ ...key("a", HOME, collection), uid: "k", spec: sound[collection] }, agent, agent)?.ignored).toEqual([]);
+    for (const field of [
+      ...Object.keys(sound[collection]),
+      "agent",
+      "syncPolicy",
+      "roles",
+      "namespaces",
+      "labels",
+      "type",
+      "notOfTheContract",
+    ])
+      for (const value of odd) {
+        const spec = { ...sound[collection], [field]: value };
+        const shown = shownOf({ ...key("a", HOME, collection), uid: "k", spec }, agent, agent);
+        const fits = shown === undefined || nouns[collection].validateSpec(shown.spec);
+        expect({ field, value, fits }).toEqual({ field, value, fits: true });
+      }
+  },
+);
+
+test.each<[string, DiscoveredReport["spec"], string[]]>([
+  ["no generators", { template: {} }, ["spec.generators"]],
+  ["an empty list of generators", { generators: [], template: {} }, ["spec.generators"]],
+  [
+    "more generators than the contract takes",
+    { generators: Array.from({ length: 33 }, () => ({ list: {} })), template: {} },
+    ["spec.generators"],
+  ],
+])("a set with %s is shown without them, and says so", (_, spec, want) => {
+  const shown = shownOf({ ...key("a", HOME, "applicationsets"), uid: "k", spec }, agent, agent);
+  expect([shown?.spec.generators, shown?.found.inexpressible]).toEqual([[{ list: { elements: [] } }], want]);
+});
+
+test.each<[DiscoveredCollection, Record<string, unknown>]>([
+  ["clusters", {}],
+  ["clusters", { server: "http://10.0.0.1" }],
+  ["repositories", {}],
+  ["repositories", { url: 7 }],
+])("of %s with the specification %j nothing can be shown", (collection, spec) => {
+  expect(shownOf({ ...key("a", HOME, collection), uid: "k", spec }, agent, agent)).toBeUndefined();
 });
 
 test("the digest of a report does not depend on its round or on its mark", () => {

@@ -33,9 +33,11 @@ export interface Shown {
   ignored: string[];
 }
 
-export function shownOf(report: DiscoveredReport, agent: Scope & { id: string }, scope: Scope): Shown {
+/** Undefined for a repository without a usable address and the like: nothing of it can be shown within the contract. */
+export function shownOf(report: DiscoveredReport, agent: Scope & { id: string }, scope: Scope): Shown | undefined {
   const noun = nouns[report.collection];
   const { spec, left } = specOf(report, referenceTo(agent, scope));
+  if (!noun.validateSpec(spec)) return undefined;
   const large = canonical(report.status ?? {}).length > STATUS_BYTES;
   const { clean, ignored } = fitting(noun, large ? withoutLists(report.status!) : (report.status ?? {}));
   for (const field of OF_DELIVERY) delete clean[field];
@@ -80,11 +82,21 @@ function specOf({ collection, spec: reported = {} }: DiscoveredReport, agent: st
       delete whole[field];
       left.add(field);
     }
-    // What is left to complain of is missing, and cannot be made up.
     if (present.length === 0) break;
+  }
+  for (const [field, value] of Object.entries(STAND_INS[collection] ?? {})) {
+    if (field in whole) continue;
+    whole[field] = value;
+    left.add(field);
   }
   return { spec: whole, left: [...left] };
 }
+
+/** Required fields that mean nothing where the reported ones cannot be expressed. They are always listed in `inexpressible`. */
+const STAND_INS: Partial<Record<DiscoveredCollection, Record<string, unknown>>> = {
+  applications: { destination: {} },
+  applicationsets: { generators: [{ list: { elements: [] } }], template: {} },
+};
 
 /** How an object of `scope` names an agent of the same scope or of one above. */
 export function referenceTo(agent: Scope & { id: string }, scope: Scope): string {

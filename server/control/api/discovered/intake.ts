@@ -92,6 +92,14 @@ async function takeOne(intake: Intake, report: DiscoveredReport, sighting: Sight
   }
   const scope = await scopeOf(intake, report);
   const shown = shownOf(report, agent, scope);
+  if (!shown) {
+    intake.s.log.warn(
+      { agent: session.id, ...keyed(report) },
+      "a discovered object is not shown: required fields are missing or not valid",
+    );
+    if (object) await forget(intake, object);
+    return "taken";
+  }
   if (shown.ignored.length)
     intake.s.log.warn({ agent: session.id, ...keyed(report), fields: shown.ignored }, "fields of a discovered object were left out");
   const same = object && sighting.liveUid === report.uid ? object : undefined;
