@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isLoopbackHost } from "../base/cloud/plain-http.ts";
-import { FIRST_ACCOUNT, firstStart } from "./access/first.ts";
+import { FIRST_ACCOUNT, firstStart } from "./access/bootstrap.ts";
 import { loadMasterKeys } from "./access/master.ts";
 import { loadSigner } from "./access/signer.ts";
 import { createApp } from "./api/app.ts";
@@ -20,7 +20,7 @@ import { openStore } from "./store/store.ts";
 import { Strangers } from "./strangers/strangers.ts";
 import { startSweeper } from "./sweeper.ts";
 import { Bounds } from "./tasks/bounds.ts";
-import { Desks } from "./tasks/desk.ts";
+import { Dispatchers } from "./tasks/dispatcher.ts";
 import { Contacts } from "./tasks/presence.ts";
 import { Questions } from "./tasks/questions.ts";
 
@@ -70,7 +70,7 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       publicUrl: settings.publicUrl,
       stopping: stopping.signal,
       version: VERSION,
-      desks: new Desks(store, (err) => log.warn({ err }, "tasks could not be given out; the next look repeats it")),
+      dispatchers: new Dispatchers(store, (err) => log.warn({ err }, "tasks could not be given out; the next look repeats it")),
       contacts: new Contacts(store, (err) => log.warn({ err }, "contacts of workers could not be written down")),
       bounds: new Bounds(settings.limits),
       questions: new Questions(),
@@ -87,7 +87,7 @@ export async function startServer(settings: Settings, db?: Database): Promise<Ru
       startSweeper(services),
       await startRunner(services),
       async () => services.signer.close(),
-      () => services.desks.close(),
+      () => services.dispatchers.close(),
       () => services.contacts.flush(),
       () => services.webhooks.close(),
     ];

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { firstStart } from "./access/first.ts";
+import { firstStart } from "./access/bootstrap.ts";
 import { makeLogger, redact } from "./log.ts";
 import { readListen, readSettings } from "./settings.ts";
 import { openStore } from "./store/store.ts";

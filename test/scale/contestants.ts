@@ -7,7 +7,7 @@ import type { SessionRow } from "../../server/control/store/sessions.ts";
 import { ensureAccount, openStore } from "../../server/control/store/store.ts";
 import { completeTaskRow } from "../../server/control/tasks/complete.ts";
 import { createAudited } from "../../server/control/tasks/create.ts";
-import { Desk } from "../../server/control/tasks/desk.ts";
+import { Dispatcher } from "../../server/control/tasks/dispatcher.ts";
 import { openDelegate } from "../../server/control/testing/sessions.ts";
 import type { PostgresServer } from "../servers/postgres.ts";
 
@@ -96,7 +96,7 @@ async function ours(url: string): Promise<Contestant> {
   await ensureAccount(db, "a");
   const scope = { account: "a", org: "", project: "" };
   const sessions = await Promise.all(Array.from({ length: WORKERS }, (_, i) => openDelegate(db, `w${i}`, scope, { capacity: 1_000 })));
-  const desk = new Desk(db, "a", (error) => {
+  const desk = new Dispatcher(db, "a", (error) => {
     throw error;
   });
   const task = { ...scope, kind: "shell.run", params: payload, selectors: [], timeoutSeconds: 600, maxAttempts: 3, idempotent: false };

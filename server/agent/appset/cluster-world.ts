@@ -5,14 +5,14 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
 import { serves, tenantOf } from "../project/tenant.ts";
-import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
+import type { Integrity, RepoAccess, RepoApi } from "../repo/types.ts";
 import { APPSET, type Free, type LabelSelector } from "./types.ts";
 import { type Cluster, type GithubApp, repositoryFiles, type World } from "./world.ts";
 
 export interface WorldOptions {
   home: KubeClient;
   namespace: string;
-  repo: Pick<RepoDoor, "look">;
+  repo: Pick<RepoApi, "look">;
   /** How to get into a repository. */
   access(url: string, project?: string, tenant?: string): RepoAccess;
   /** Whose set it is, where its scope is below the agent's. */

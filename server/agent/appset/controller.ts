@@ -3,9 +3,9 @@ import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import { Watches } from "../../kube/watches.ts";
 import { instanceOf } from "../project/instance.ts";
-import { Places, type Scope } from "../project/places.ts";
+import { Places, type Scope } from "../project/namespace-scopes.ts";
 import { tenantOf } from "../project/tenant.ts";
-import type { Integrity, RepoAccess, RepoDoor } from "../repo/types.ts";
+import type { Integrity, RepoAccess, RepoApi } from "../repo/types.ts";
 import { type LiveApplication, setOf } from "./application.ts";
 import { clusterWorld } from "./cluster-world.ts";
 import { asksPlugin, concerns } from "./concerns.ts";
@@ -22,7 +22,7 @@ export interface SetControllerOptions {
   namespace: string;
   /** Where else there may be sets, each with its applications in its own namespace: names and patterns. */
   namespaces?: readonly string[];
-  repo: Pick<RepoDoor, "look">;
+  repo: Pick<RepoApi, "look">;
   /** How to get into a repository. */
   access(url: string, project?: string, tenant?: string): RepoAccess;
   /** What a project demands of a repository's commits. */

@@ -1,6 +1,6 @@
 import { done, type Outcome } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
-import type { Integrity, LookRequest, RepoAccess, RepoDoor } from "../repo/types.ts";
+import type { Integrity, LookRequest, RepoAccess, RepoApi } from "../repo/types.ts";
 import type { Free, LabelSelector } from "./types.ts";
 
 export interface Cluster {
@@ -48,7 +48,7 @@ export interface World {
 
 /** What a repo server tells of repositories; `access` says how to get into one. */
 export function repositoryFiles(
-  repo: Pick<RepoDoor, "look">,
+  repo: Pick<RepoApi, "look">,
   access: (url: string, project?: string) => RepoAccess,
   integrity: (url: string, project?: string) => Integrity | undefined = () => undefined,
 ): Pick<World, "directories" | "files"> {

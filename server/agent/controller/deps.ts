@@ -2,7 +2,7 @@ import type { Failure } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { RepoService } from "../repo/service.ts";
-import type { RepoDoor, SourceType } from "../repo/types.ts";
+import type { RepoApi, SourceType } from "../repo/types.ts";
 import type { Eyes } from "./cluster/reader.ts";
 import { Verdicts } from "./compare/compare.ts";
 import type { Normalised } from "./compare/normalise.ts";
@@ -13,7 +13,7 @@ import type { Settings } from "./settings.ts";
 import type { Store } from "./status/store.ts";
 
 /** Renders charts that may look things up in the cluster; the repo server, which knows no cluster, is not asked. */
-export type LookupDoor = () => Promise<Pick<RepoService, "renderReading">>;
+export type ChartLookup = () => Promise<Pick<RepoService, "renderReading">>;
 
 /** How a cluster is read as an account. */
 export type ReadAs = (destination: Destination, account: string) => Eyes;
@@ -22,9 +22,9 @@ export type ReadAs = (destination: Destination, account: string) => Eyes;
 export interface Deps {
   home: KubeClient;
   namespace: string;
-  repo: RepoDoor;
+  repo: RepoApi;
   /** Renders charts that look things up; without it there is nobody to. */
-  lookup?: LookupDoor;
+  lookup?: ChartLookup;
   /** How charts read as an account, where the program may not simply act as one. */
   readAs?: ReadAs;
   repositories: Repositories;

@@ -8,7 +8,7 @@ import { MemoryCache } from "../cache/memory.ts";
 import { RepoClient } from "../repo/client.ts";
 import { repoSecret } from "../repo/secret.ts";
 import { RepoService } from "../repo/service.ts";
-import type { RepoDoor } from "../repo/types.ts";
+import type { RepoApi } from "../repo/types.ts";
 import { lookIntegrity } from "./config/integrity.ts";
 import type { Log } from "./deps.ts";
 import { Controller } from "./loop/controller.ts";
@@ -23,13 +23,13 @@ export interface EngineOptions {
   /** Another way to the cluster than the environment's. */
   config?: KubeConfig;
   /** A repo server that this process has already. */
-  repo?: RepoDoor;
+  repo?: RepoApi;
 }
 
 export interface Engine {
   controller: Controller;
   sets: SetController;
-  repo: RepoDoor;
+  repo: RepoApi;
   ready(): boolean;
   metrics(): Promise<string>;
   stop(): Promise<void>;

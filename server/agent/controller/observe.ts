@@ -6,14 +6,14 @@ import { describe, gvkOf, type KubeObject, keyOf, objectKey } from "../../kube/o
 import type { Resource } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, type ApplicationStatus, META, type ResourceStatus } from "./application.ts";
-import { isLeftOut, readOneByOne } from "./cluster/respect-rbac.ts";
+import { isSkippedByRbac, readOneByOne } from "./cluster/respect-rbac.ts";
 import { comparing, covered, dryRun, type Verdicts } from "./compare/compare.ts";
 import { isAppliedAlready } from "./compare/contained.ts";
 import { ignoring, ruleProblems } from "./compare/ignore.ts";
 import { hasLeftovers } from "./compare/last-applied.ts";
 import type { Target } from "./compare/normalise.ts";
 import { hasTextLeftovers } from "./compare/plain-texts.ts";
-import { leniently } from "./compare/unknown-fields.ts";
+import { withoutUnknownFields } from "./compare/unknown-fields.ts";
 import type { Memory } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { csv, hookOf, waveOf } from "./order.ts";
@@ -63,7 +63,7 @@ export async function watchKinds(
   await Promise.all(
     [...wanted].map(async ([id, resource]) => {
       let seen = await destination.live.observe(resource, appLabel(instanceOf(app, destination.own)));
-      if (seen.kind !== "done" && (await isLeftOut(destination, resource, seen))) {
+      if (seen.kind !== "done" && (await isSkippedByRbac(destination, resource, seen))) {
         leftOut.add(id);
         seen = await readOneByOne(destination, app, resource, targets);
       } else if (seen.kind === "done") seen = await adopt(destination, app, resource, targets, verdicts);
@@ -254,7 +254,9 @@ async function isSame(
   }
   if (!same) {
     const options = app.spec.syncPolicy?.syncOptions ?? [];
-    const tried = await leniently(target, options, () => dryRun(client, target, current, comparing(app, settings, target.object)));
+    const tried = await withoutUnknownFields(target, options, () =>
+      dryRun(client, target, current, comparing(app, settings, target.object)),
+    );
     // What cannot be tried cannot be the same: an immutable field, a refusing webhook. The sync will say why.
     if (tried.kind === "again") return false;
     same = tried.kind === "done" && tried.value;

@@ -31,12 +31,12 @@ export function waveOf(object: KubeObject): number {
   return 0;
 }
 
-export type Parting = "PreDelete" | "PostDelete";
+export type DeletionHook = "PreDelete" | "PostDelete";
 
 export interface Hook {
   phases: Phase[];
   /** Around the deletion of the application. */
-  partings: Parting[];
+  partings: DeletionHook[];
   /** Only when the object is to be left alone altogether. */
   skip: boolean;
   deletePolicies: string[];
@@ -50,7 +50,7 @@ const HELM_HOOKS: Record<string, Phase> = {
   "post-install": "PostSync",
   "post-upgrade": "PostSync",
 };
-const HELM_PARTINGS: Record<string, Parting> = { "pre-delete": "PreDelete", "post-delete": "PostDelete" };
+const HELM_PARTINGS: Record<string, DeletionHook> = { "pre-delete": "PreDelete", "post-delete": "PostDelete" };
 const HELM_POLICIES: Record<string, string> = {
   "hook-succeeded": "HookSucceeded",
   "hook-failed": "HookFailed",
@@ -58,7 +58,7 @@ const HELM_POLICIES: Record<string, string> = {
 };
 
 const isPhase = (name: string): name is Phase => PHASES.includes(name as Phase);
-const isParting = (name: string): name is Parting => name === "PreDelete" || name === "PostDelete";
+const isParting = (name: string): name is DeletionHook => name === "PreDelete" || name === "PostDelete";
 
 /** What makes an object a hook; undefined for an ordinary one. An Argo annotation that names a known hook silences Helm's. */
 export function hookOf(object: KubeObject): Hook | undefined {
@@ -82,7 +82,7 @@ export function hookOf(object: KubeObject): Hook | undefined {
 }
 
 /** The name of a hook that has only `generateName`: another one for each run of an operation. */
-export function hookName(object: KubeObject, phase: Phase | Parting, revision: string, startedAt: string): string {
+export function hookName(object: KubeObject, phase: Phase | DeletionHook, revision: string, startedAt: string): string {
   return `${object.metadata.generateName ?? ""}${revision.slice(0, 7)}-${phase}-${Math.floor(Date.parse(startedAt) / 1_000)}`.toLowerCase();
 }
 

@@ -13,8 +13,8 @@ import { filledIn, wantsStatus } from "../controller/config/compare-options.ts";
 import { belongs } from "../controller/projects.ts";
 import { appLabel, markOf, migrated, ownerOf, type Tracking } from "../controller/tracking.ts";
 import { masked, toYaml } from "../link/queries/mask.ts";
+import type { Paper } from "./inputs.ts";
 import { type Ask, type RenderedApplication, renderPapers, withoutTracking } from "./manifests.ts";
-import type { Paper } from "./papers.ts";
 import { tryOut } from "./trial.ts";
 
 export { loadConfig } from "../../kube/config.ts";

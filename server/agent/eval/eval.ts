@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { SUITES } from "./evaluators.ts";
 import { closeRender } from "./render.ts";
-import { SUITES } from "./suites.ts";
 
 /** A question may hold a large object; more is no question. */
 const MAX_LINE = 16 * 1024 * 1024;

@@ -17,7 +17,7 @@ import { RepoService } from "../repo/service.ts";
 import type { Source } from "../repo/types.ts";
 import { normaliseUrl } from "../repo/url.ts";
 import { type Checkout, checkOut, isBranch, nameHead } from "./checkout.ts";
-import { type Asked, type Paper, readPapers } from "./papers.ts";
+import { type Asked, type Paper, readPapers } from "./inputs.ts";
 import { type Find, findOffline } from "./scope.ts";
 
 export interface Ask {

@@ -6,7 +6,7 @@ import { applyOnClientSide, isClientSide } from "../controller/compare/client-si
 import { NOTHING } from "../controller/compare/ignore.ts";
 import { hasLeftovers } from "../controller/compare/last-applied.ts";
 import { hasTextLeftovers } from "../controller/compare/plain-texts.ts";
-import { leniently } from "../controller/compare/unknown-fields.ts";
+import { withoutUnknownFields } from "../controller/compare/unknown-fields.ts";
 import type { RenderedApplication } from "./manifests.ts";
 
 /**
@@ -29,7 +29,7 @@ export async function tryOut(
     if (!resource || hook || !current || refused.has(`${resource.group}/${resource.plural}`)) continue;
     if (hasTextLeftovers(current, object) || (!appliedOf(current) && hasLeftovers(current, object, NOTHING))) continue;
     const trial = { ...target };
-    const answer = await leniently(trial, options, () =>
+    const answer = await withoutUnknownFields(trial, options, () =>
       isClientSide(trial.object, options)
         ? applyOnClientSide(client, resource, trial.object, { options, there: true, dryRun: true })
         : client.apply(resource, trial.object, { dryRun: true }),

@@ -12,8 +12,8 @@ import { sendResult } from "../../link/result.ts";
 import { Backoff, pause } from "../../link/retry.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
 import { argoControllerIn, heldMessage } from "../controller/argo-cd.ts";
-import type { LookupDoor } from "../controller/deps.ts";
-import type { RepoDoor } from "../repo/types.ts";
+import type { ChartLookup } from "../controller/deps.ts";
+import type { RepoApi } from "../repo/types.ts";
 import { clusterId } from "./cluster-id.ts";
 import { Connections } from "./connections.ts";
 import type { Context } from "./context.ts";
@@ -32,7 +32,7 @@ import { isOurs, notHere, patternsOf } from "./patterns.ts";
 import { providersOf } from "./queries/generate.ts";
 import { LogTasks } from "./queries/logs/logs.ts";
 import { localReads, READS_BESIDE } from "./queries/reads.ts";
-import type { ReadDoor } from "./queries/task.ts";
+import type { QueryApi } from "./queries/task.ts";
 import { runRead } from "./tasks/run.ts";
 
 export interface ServeOptions {
@@ -40,13 +40,13 @@ export interface ServeOptions {
   env: NodeJS.ProcessEnv;
   client: KubeClient;
   namespace: string;
-  repo: RepoDoor;
+  repo: RepoApi;
   /** Renders charts that look things up, where questions are answered in this process. */
-  lookup?: LookupDoor;
+  lookup?: ChartLookup;
   /** There is only the link, beside an Argo CD: no controller and no repo server of ours. */
   beside?: boolean;
   /** Answers questions about the cluster in another process; without it they are answered here, with this program's rights. */
-  reads?: ReadDoor | undefined;
+  reads?: QueryApi | undefined;
   version: string;
   log: Log;
   signal: AbortSignal;

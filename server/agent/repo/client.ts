@@ -10,7 +10,7 @@ import {
   type Rendered,
   type RenderRequest,
   type RepoAccess,
-  type RepoDoor,
+  type RepoApi,
   type RevisionInfo,
   type RevisionRequest,
 } from "./types.ts";
@@ -20,7 +20,7 @@ import { type Call, encodeCall, MAX_ANSWER_BYTES } from "./wire.ts";
 const DEADLINE_MS = 300_000;
 
 /** The repo server over the network: `http://host:port` or `unix:/path`. */
-export class RepoClient implements RepoDoor {
+export class RepoClient implements RepoApi {
   readonly #pool: Pool;
   readonly #box: Box;
   readonly #address: string;

@@ -2,14 +2,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Outcome } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import { Box } from "../cache/box.ts";
-import type { RepoDoor } from "./types.ts";
+import type { RepoApi } from "./types.ts";
 import { type Call, decodeCall, FRESH_MS, MAX_CALL_BYTES } from "./wire.ts";
 
 /**
  * The repo server's only operation: a sealed call, a sealed answer. Who does not hold the shared secret cannot ask, read a
  * credential that passes by, or give a false answer; the network needs no TLS for it.
  */
-export function repoServer(door: RepoDoor, secret: Secret): Server {
+export function repoServer(door: RepoApi, secret: Secret): Server {
   const box = new Box(secret, "repo");
   const server = createServer((request, response) => {
     void answer(request, response, door, box).catch(() => response.destroy());
@@ -20,7 +20,7 @@ export function repoServer(door: RepoDoor, secret: Secret): Server {
   return server;
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, door: RepoDoor, box: Box): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, door: RepoApi, box: Box): Promise<void> {
   if (request.method !== "POST" || request.url !== "/v1/call") return void response.writeHead(404).end();
   const time = String(request.headers["x-outpost-time"] ?? "");
   if (Math.abs(Date.now() - Number(time)) > FRESH_MS) return void response.writeHead(401).end("the clocks differ by more than 5 minutes\n");
@@ -34,7 +34,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, door: 
   response.writeHead(200, { "content-type": "application/octet-stream" }).end(box.seal(JSON.stringify(outcome), `answer ${nonce}`));
 }
 
-function pass(call: Call, door: RepoDoor): Promise<Outcome<unknown>> {
+function pass(call: Call, door: RepoApi): Promise<Outcome<unknown>> {
   if (call.call === "render") return door.render(call.request);
   if (call.call === "look") return door.look(call.request);
   if (call.call === "revision") return door.revision(call.request);

@@ -10,7 +10,7 @@ import { probe } from "./charts/probe.ts";
 import { RemoteValues } from "./charts/remote-values.ts";
 import { chartVersions } from "./charts/versions.ts";
 import { markable } from "./files/objects.ts";
-import { aboutChart, whoMade } from "./git/commit-info.ts";
+import { chartInfo, commitInfo } from "./git/commit-info.ts";
 import { Signatures } from "./git/integrity.ts";
 import { LfsStore } from "./git/lfs.ts";
 import { Mirror } from "./git/mirror.ts";
@@ -34,7 +34,7 @@ import {
   type Rendered,
   type RenderRequest,
   type RepoAccess,
-  type RepoDoor,
+  type RepoApi,
   type RevisionInfo,
   type RevisionRequest,
   type Source,
@@ -64,7 +64,7 @@ const MAX_SOURCES = 32;
 const MAX_WHOLE = 200;
 
 /** Fetches and renders; knows no cluster. One object serves any number of callers at once. */
-export class RepoService implements RepoDoor {
+export class RepoService implements RepoApi {
   readonly #options: RepoServiceOptions;
   readonly #charts: Charts;
   readonly #artifacts: Artifacts;
@@ -126,7 +126,7 @@ export class RepoService implements RepoDoor {
     const wanted = { ...source, targetRevision: revision };
     if (source.chart || access.url.startsWith("oci://")) {
       const fetched = await this.#fetch({ source: wanted, repo: access }, "cached");
-      return fetched.kind === "done" ? done(await aboutChart(fetched.value.tree, fetched.value.revision)) : fetched;
+      return fetched.kind === "done" ? done(await chartInfo(fetched.value.tree, fetched.value.revision)) : fetched;
     }
     const repo = this.#way(access);
     if (repo.kind !== "done") return repo;
@@ -137,7 +137,7 @@ export class RepoService implements RepoDoor {
     if (commit.kind !== "done") return commit;
     const tree = await mirror.tree(repo.value, commit.value);
     if (tree.kind !== "done") return tree;
-    const made = await whoMade(mirror, commit.value);
+    const made = await commitInfo(mirror, commit.value);
     const verdict = made.kind === "done" && keyring ? await this.#signatures.of(mirror, commit.value, keyring) : undefined;
     if (made.kind !== "done" || verdict?.kind !== "done") return made;
     const { state, signer } = verdict.value;

@@ -299,7 +299,7 @@ export interface ChartList {
 }
 
 /** The door of the repo server, the same in one process and over the network. */
-export interface RepoDoor {
+export interface RepoApi {
   render(request: RenderRequest): Promise<Outcome<Rendered>>;
   refs(repo: RepoAccess): Promise<Outcome<Refs>>;
   look(request: LookRequest): Promise<Outcome<Looked>>;

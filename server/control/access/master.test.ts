@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureAccount, openStore } from "../store/store.ts";
 import { templateStore } from "../testing/database.ts";
-import { FIRST_ACCOUNT, firstStart } from "./first.ts";
+import { FIRST_ACCOUNT, firstStart } from "./bootstrap.ts";
 import { loadMasterKeys, MasterKeyError, MasterKeys, parseMasterKeys } from "./master.ts";
 import { loadSigner } from "./signer.ts";
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { PIECE_BYTES } from "../tasks/keep.ts";
+import { PIECE_BYTES } from "../tasks/artifacts.ts";
 import { delegatesOf } from "../testing/delegates.ts";
 import { startService, type TestService } from "../testing/service.ts";
 import type { TestWorker } from "../testing/worker.ts";

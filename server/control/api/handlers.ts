@@ -1,3 +1,4 @@
+import { getHealth, getMetrics, getReadiness, whoAmI } from "./account.ts";
 import { renderAgentManifest, renderAgentValues, renderDelegateManifest } from "./agents/install.ts";
 import {
   createAgentToken,
@@ -35,7 +36,6 @@ import { getRun, listRuns } from "./pipelines/read.ts";
 import { cancelRun, runPipeline } from "./pipelines/run.ts";
 import { rotateServiceKey } from "./servicekey.ts";
 import type { Services } from "./services.ts";
-import { getHealth, getMetrics, getReadiness, whoAmI } from "./small.ts";
 import { getTaskArtifact } from "./tasks/artifact.ts";
 import { cancelTask } from "./tasks/cancel.ts";
 import { createTask } from "./tasks/create.ts";

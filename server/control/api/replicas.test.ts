@@ -27,7 +27,7 @@ test("a task that one replica queues is started by a worker of the other, and it
     const waits: number[] = [];
     for (let i = 0; i < 20; i++) {
       const poll = worker.exchange({ wait: 20, free: 1 });
-      await eventually("the worker waits", async () => at.running.services.desks.of("default").size === 1);
+      await eventually("the worker waits", async () => at.running.services.dispatchers.of("default").size === 1);
       const from = performance.now();
       const { id } = await onA.create({ selectors });
       const { tasks } = await poll;

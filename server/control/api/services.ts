@@ -4,7 +4,7 @@ import type { Limits } from "../domain/limits.ts";
 import type { Database } from "../store/sql.ts";
 import type { Strangers } from "../strangers/strangers.ts";
 import type { Bounds } from "../tasks/bounds.ts";
-import type { Desks } from "../tasks/desk.ts";
+import type { Dispatchers } from "../tasks/dispatcher.ts";
 import type { Contacts } from "../tasks/presence.ts";
 import type { Questions } from "../tasks/questions.ts";
 import type { Metrics } from "./metrics.ts";
@@ -22,7 +22,7 @@ export interface Services {
   stopping: AbortSignal;
   version: string;
   /** Where delegates wait for tasks. */
-  desks: Desks;
+  dispatchers: Dispatchers;
   /** Who was heard of. */
   contacts: Contacts;
   bounds: Bounds;

@@ -132,7 +132,7 @@ test("where no delegate serves, the task says that", async () => {
 test("a paused delegate takes nothing from then on, also in a poll that waits already", async () => {
   const w = await replica("pause-me");
   const poll = w.exchange({ wait: 6, free: 1 });
-  await eventually("it waits", async () => s.running.services.desks.of("default").size > 0);
+  await eventually("it waits", async () => s.running.services.dispatchers.of("default").size > 0);
   await s.ask("PUT", "/v1/delegates/pause-me", { body: { spec: { paused: true } } });
   const { id } = await create({ selectors: ["pause-me"] });
   expect((await poll).tasks).toEqual([]);
@@ -167,7 +167,7 @@ describe("tokens of a delegate", () => {
       () => "answered",
       (error: Error) => error.message,
     );
-    await eventually("it waits", async () => s.running.services.desks.of("default").size > 0);
+    await eventually("it waits", async () => s.running.services.dispatchers.of("default").size > 0);
     const from = performance.now();
     expect((await s.ask("DELETE", `/v1/delegates/cut/tokens/${id}`)).status).toBe(204);
     expect(await poll).toMatch(/session_expired/);

@@ -4,7 +4,7 @@ import type { Stored } from "../store/objects.ts";
 import type { Database } from "../store/sql.ts";
 import { createTaskRow } from "./create.ts";
 import { type TaskRow, tryFindTask, tryLockTask } from "./rows.ts";
-import { settle } from "./settle.ts";
+import { settle } from "./transition.ts";
 
 /** People wait for the answer of a read task; proxies give up after 30 s. */
 export const ASK_MS = 20_000;

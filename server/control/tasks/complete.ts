@@ -4,7 +4,7 @@ import type { TaskState } from "../domain/tasks.ts";
 import type { SessionRow } from "../store/sessions.ts";
 import type { Database, Tx } from "../store/sql.ts";
 import { type TaskRow, tryLockTask } from "./rows.ts";
-import { settle, settleHeld } from "./settle.ts";
+import { settle, settleHeld } from "./transition.ts";
 
 /** Only who holds the lease now may speak of a task: same worker, same fence, and not after the lease's end. */
 export async function lockHeld(tx: Tx, s: SessionRow, id: string, fence: number): Promise<TaskRow> {

@@ -7,7 +7,7 @@ import { postgresStores, type TestStore } from "../testing/database.ts";
 import { openDelegate } from "../testing/sessions.ts";
 import { completeTaskRow } from "./complete.ts";
 import { createTaskRow } from "./create.ts";
-import { Desk } from "./desk.ts";
+import { Dispatcher } from "./dispatcher.ts";
 import { tryFindTask } from "./rows.ts";
 
 const root: Scope = { account: "a", org: "", project: "" };
@@ -17,7 +17,7 @@ const TASK_MS = 25;
 
 let stores: TestStore;
 let db: Database;
-let desk: Desk;
+let dispatcher: Dispatcher;
 let stop: AbortController;
 let working: Promise<unknown>;
 beforeAll(async () => {
@@ -28,14 +28,14 @@ beforeEach(async () => {
   db = await stores.open();
   await ensureAccount(db, "a");
   stop = new AbortController();
-  desk = new Desk(db, "a", (error) => {
+  dispatcher = new Dispatcher(db, "a", (error) => {
     throw error;
   });
 });
 afterEach(async () => {
   stop.abort();
   await working;
-  await desk.close();
+  await dispatcher.close();
 });
 
 /** Workers that do one task after the other, each for a while. */
@@ -43,7 +43,7 @@ async function work(): Promise<void> {
   const sessions = await Promise.all(Array.from({ length: SLOTS }, (_, i) => openDelegate(db, `w${i}`, root)));
   const loop = async (session: SessionRow) => {
     while (!stop.signal.aborted)
-      for (const task of (await desk.ask({ session, free: 1 }, stop.signal)).tasks) {
+      for (const task of (await dispatcher.ask({ session, free: 1 }, stop.signal)).tasks) {
         await new Promise((resolve) => setTimeout(resolve, TASK_MS));
         await completeTaskRow(db, session, task.task, { fence: task.fence, outcome: "succeeded" });
       }

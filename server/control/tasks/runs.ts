@@ -8,7 +8,7 @@ import type { Database } from "../store/sql.ts";
 import { type Writer, writing } from "../store/writer.ts";
 import { createTaskRow } from "./create.ts";
 import { toTask, tryLockTask } from "./rows.ts";
-import { settle } from "./settle.ts";
+import { settle } from "./transition.ts";
 
 /** The topic of commits after which a run may be able to go on. */
 export const RUNS = "runs";

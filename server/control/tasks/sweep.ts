@@ -5,7 +5,7 @@ import type { Database } from "../store/sql.ts";
 import type { Completed } from "./complete.ts";
 import { candidates } from "./explain.ts";
 import { tryLockTask } from "./rows.ts";
-import { settle } from "./settle.ts";
+import { settle } from "./transition.ts";
 
 // A worker ends a task at its timeout and reports that; only one that does not is overruled.
 const TIMEOUT_GRACE_SECONDS = 10;

@@ -8,14 +8,14 @@ import { openDelegate, type SessionOptions } from "../testing/sessions.ts";
 import { completeTaskRow } from "./complete.ts";
 import { createTaskRow, type NewTask } from "./create.ts";
 import { explainTask } from "./explain.ts";
-import { Queue } from "./known.ts";
 import { cancelledOf, LEASE_SECONDS, renewLeases, repeatLeases } from "./lease.ts";
 import { appendLogs, MAX_LOG_BYTES, readLogs } from "./logs.ts";
 import { markAway } from "./presence.ts";
+import { Queue } from "./queue-snapshot.ts";
 import { attemptsOf, type TaskRow, tryFindTask, tryLockTask } from "./rows.ts";
-import { settle } from "./settle.ts";
-import { standingsOf } from "./standing.ts";
 import { sweepTasks } from "./sweep.ts";
+import { settle } from "./transition.ts";
+import { standingsOf } from "./worker-state.ts";
 
 const root: Scope = { account: "a", org: "", project: "" };
 const o1: Scope = { account: "a", org: "o1", project: "" };

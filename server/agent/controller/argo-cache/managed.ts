@@ -3,7 +3,7 @@ import { digest } from "../../../base/json/canonical.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
 import { attempt, comparing, countedOf } from "../compare/compare.ts";
-import { leniently } from "../compare/unknown-fields.ts";
+import { withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
 import { hideSecrets } from "./mask.ts";
 import { isSecret, type Part } from "./parts.ts";
@@ -97,7 +97,7 @@ async function comparedStates(
   }
   if (mayTry) {
     const options = app.spec.syncPolicy?.syncOptions ?? [];
-    const tried = await leniently(target, options, () => attempt(destination.client, target, live, how));
+    const tried = await withoutUnknownFields(target, options, () => attempt(destination.client, target, live, how));
     if (tried.kind === "done") return { normalised: tried.value.live, predicted: tried.value.next };
   }
   return { normalised: counted(live), predicted: counted(laidOver(live, target.object) as KubeObject) };

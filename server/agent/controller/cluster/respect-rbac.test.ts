@@ -1,7 +1,7 @@
 import { again, done, stop } from "../../../base/outcome.ts";
 import type { Destination } from "../destination.ts";
 import type { RespectRbac } from "../settings.ts";
-import { isLeftOut } from "./respect-rbac.ts";
+import { isSkippedByRbac } from "./respect-rbac.ts";
 
 const SERVICES = { group: "", version: "v1", kind: "Service", plural: "services", namespaced: true };
 const FORBIDDEN = stop("Forbidden", "services is forbidden");
@@ -26,12 +26,12 @@ test.each<[string, RespectRbac, typeof FORBIDDEN | typeof AWAY, boolean | undefi
   ["strict, and the cluster says nothing", "strict", FORBIDDEN, undefined, false],
 ])("a kind that cannot be listed is left out or not: %s", async (_name, respects, failure, answer, want) => {
   const { to, asked } = destination(respects, () => answer);
-  expect(await isLeftOut(to, SERVICES, failure)).toBe(want);
+  expect(await isSkippedByRbac(to, SERVICES, failure)).toBe(want);
   expect(asked).toEqual(respects === "strict" ? [{ group: "", resource: "services", namespace: undefined, verb: "list" }] : []);
 });
 
 test("where only some namespaces are managed each is asked about, and one without rights is enough", async () => {
   const { to, asked } = destination("strict", (namespace) => namespace === "a", ["a", "b"]);
-  expect(await isLeftOut(to, SERVICES, FORBIDDEN)).toBe(true);
+  expect(await isSkippedByRbac(to, SERVICES, FORBIDDEN)).toBe(true);
   expect(asked).toHaveLength(2);
 });

@@ -11,7 +11,11 @@ import { appLabel } from "../tracking.ts";
 import { inParallel } from "./parallel.ts";
 
 /** Whether a kind is left out for want of rights; `strict` asks the cluster, so that one wrong answer leaves nothing out. */
-export async function isLeftOut({ client, settings, managed }: Destination, resource: Resource, { reason }: Failure): Promise<boolean> {
+export async function isSkippedByRbac(
+  { client, settings, managed }: Destination,
+  resource: Resource,
+  { reason }: Failure,
+): Promise<boolean> {
   if (settings.respectRbac === "off" || (reason !== KUBE.forbidden && reason !== KUBE.unauthorized)) return false;
   if (settings.respectRbac === "normal") return true;
   const namespaces = resource.namespaced && managed.length ? managed : [undefined];

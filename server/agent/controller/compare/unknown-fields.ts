@@ -17,7 +17,11 @@ export const isLenient = (object: KubeObject, options: readonly string[]): boole
  * not have them: server-side apply refuses them whatever it is asked to validate, where a plain write drops them. What is left is what is
  * compared from then on.
  */
-export async function leniently<T>(target: Target, options: readonly string[], send: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+export async function withoutUnknownFields<T>(
+  target: Target,
+  options: readonly string[],
+  send: () => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
   const lenient = isLenient(target.object, options);
   // It said so before.
   if (!lenient && target.whole) Object.assign(target, target.whole, { whole: undefined, undeclared: undefined });

@@ -7,12 +7,12 @@ import { type Application, FINALIZERS, sourcesOf } from "../application.ts";
 import type { Target } from "../compare/normalise.ts";
 import type { Deps, Memory } from "../deps.ts";
 import type { Destination } from "../destination.ts";
-import { hookName, hookOf, type Parting } from "../order.ts";
+import { type DeletionHook, hookName, hookOf } from "../order.ts";
 import { render, toTargets } from "../render.ts";
 import { applyTarget } from "../sync/apply.ts";
 import { appLabel, remark } from "../tracking.ts";
 
-const PARTINGS: Record<Parting, string[]> = {
+const PARTINGS: Record<DeletionHook, string[]> = {
   PreDelete: [FINALIZERS.preDelete, FINALIZERS.preDeleteCleanup],
   PostDelete: [FINALIZERS.postDelete, FINALIZERS.postDeleteCleanup],
 };
@@ -25,7 +25,7 @@ export function finalizersFor(app: Application, targets: readonly Target[]): str
   const now = app.metadata.finalizers ?? [];
   let next = now;
   for (const [parting, names] of Object.entries(PARTINGS)) {
-    const wanted = targets.some(({ hook }) => hook?.partings.includes(parting as Parting));
+    const wanted = targets.some(({ hook }) => hook?.partings.includes(parting as DeletionHook));
     const others = next.filter((name) => !names.includes(name));
     if (wanted ? !names.every((name) => next.includes(name)) : others.length !== next.length)
       next = wanted ? [...others, ...names] : others;
@@ -42,8 +42,8 @@ export async function lastTargets(deps: Deps, app: Application, memory: Memory, 
 }
 
 /** Runs the hooks of a parting, wave by wave; done with false while one of them still works. */
-export async function runPartings(
-  parting: Parting,
+export async function runDeletionHooks(
+  parting: DeletionHook,
   app: Application,
   memory: Memory,
   destination: Destination,
@@ -74,7 +74,7 @@ export async function runPartings(
 
 /** Deletes the hooks whose policy says so, after they have succeeded; done with false while one of them is still there. */
 export async function cleanPartings(
-  parting: Parting,
+  parting: DeletionHook,
   app: Application,
   destination: Destination,
   targets: readonly Target[],
@@ -110,7 +110,7 @@ function healthIn({ live, settings }: Destination, hook: Target, label: string):
 }
 
 /** The hooks of a parting; one with only `generateName` has the same name in every look at this deletion. */
-function named(parting: Parting, app: Application, targets: readonly Target[], own: string): Target[] {
+function named(parting: DeletionHook, app: Application, targets: readonly Target[], own: string): Target[] {
   return targets
     .filter(({ hook }) => hook?.partings.includes(parting))
     .map((target) => {

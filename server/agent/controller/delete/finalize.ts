@@ -14,7 +14,7 @@ import type { Report } from "../status/report.ts";
 import { confirmed } from "../sync/confirm.ts";
 import { releaseHooks } from "../sync/hooks.ts";
 import { appLabel } from "../tracking.ts";
-import { cleanPartings, isParting, lastTargets, runPartings } from "./deletion-hooks.ts";
+import { cleanPartings, isParting, lastTargets, runDeletionHooks } from "./deletion-hooks.ts";
 
 // A watch shows when an object is gone; this is for the case that it does not.
 const LOOK_AGAIN_MS = 2_000;
@@ -24,10 +24,10 @@ const { preDelete, preDeleteCleanup, postDelete, postDeleteCleanup } = FINALIZER
 const CASCADE: string[] = [FINALIZERS.plain, FINALIZERS.foreground, FINALIZERS.background];
 /** The steps of a deletion, each with the finalizers that ask for it, in order; when one is done its finalizers go. */
 const STEPS: { finalizers: string[]; run(d: Deletion): Promise<Next | undefined> }[] = [
-  { finalizers: [preDelete], run: (d) => settle(d, runPartings("PreDelete", d.app, d.memory, d.destination, d.targets)) },
+  { finalizers: [preDelete], run: (d) => settle(d, runDeletionHooks("PreDelete", d.app, d.memory, d.destination, d.targets)) },
   { finalizers: [preDeleteCleanup], run: (d) => settle(d, cleanPartings("PreDelete", d.app, d.destination, d.targets)) },
   { finalizers: CASCADE, run: deleteOwned },
-  { finalizers: [postDelete], run: (d) => settle(d, runPartings("PostDelete", d.app, d.memory, d.destination, d.targets)) },
+  { finalizers: [postDelete], run: (d) => settle(d, runDeletionHooks("PostDelete", d.app, d.memory, d.destination, d.targets)) },
   { finalizers: [postDeleteCleanup], run: (d) => settle(d, cleanPartings("PostDelete", d.app, d.destination, d.targets)) },
 ];
 

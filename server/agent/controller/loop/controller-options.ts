@@ -1,7 +1,7 @@
 import type { KubeClient } from "../../../kube/client.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import type { RepoDoor } from "../../repo/types.ts";
-import type { Log, LookupDoor } from "../deps.ts";
+import type { RepoApi } from "../../repo/types.ts";
+import type { ChartLookup, Log } from "../deps.ts";
 import type { Shard } from "./shard.ts";
 
 export interface ControllerOptions {
@@ -14,8 +14,8 @@ export interface ControllerOptions {
   setNamespaces?: readonly string[];
   /** Namespaces this program may manage; empty for all. */
   managed?: readonly string[];
-  repo: RepoDoor;
-  lookup?: LookupDoor;
+  repo: RepoApi;
+  lookup?: ChartLookup;
   workers?: number;
   log: Log;
   signal: AbortSignal;

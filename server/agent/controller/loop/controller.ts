@@ -2,7 +2,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import { Watches } from "../../../kube/watches.ts";
 import { instanceOf } from "../../project/instance.ts";
-import { Places, type Scope } from "../../project/places.ts";
+import { Places, type Scope } from "../../project/namespace-scopes.ts";
 import { redactUrl } from "../../repo/url.ts";
 import { type Application, META } from "../application.ts";
 import { ArgoCache } from "../argo-cache/cache.ts";

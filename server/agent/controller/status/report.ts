@@ -3,7 +3,7 @@ import { done, type Outcome } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { type Application, type ApplicationCondition, type ApplicationStatus, META, type Operation } from "../application.ts";
 import type { Deps } from "../deps.ts";
-import { fitted } from "./truncate-status.ts";
+import { truncateStatus } from "./truncate-status.ts";
 
 // A step that ends sooner is not worth a write: the next one would come at once. In a storm of creations each takes a second or two.
 const ANNOUNCE_AFTER_MS = 3_000;
@@ -146,7 +146,7 @@ export class Report {
   }
 
   #difference(app: Application, wanted: ApplicationStatus): Record<string, unknown> | undefined {
-    const { status: next, condition } = fitted(app, wanted);
+    const { status: next, condition } = truncateStatus(app, wanted);
     if (condition && next.conditions)
       next.conditions = [...next.conditions.filter(({ type }) => type !== condition.type), ...this.#timed(app, [condition])];
     const patch: Record<string, unknown> = {};

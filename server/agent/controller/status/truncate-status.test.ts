@@ -1,5 +1,5 @@
 import type { Application, ApplicationStatus, OperationPhase, ResourceResult, ResourceStatus } from "../application.ts";
-import { fitted } from "./truncate-status.ts";
+import { truncateStatus } from "./truncate-status.ts";
 
 const LIMIT = 1.5 * 2 ** 20;
 const app = (status: ApplicationStatus = {}, spec: object = {}) =>
@@ -27,21 +27,21 @@ const size = (of: Application, status: ApplicationStatus) =>
 
 test("a status that fits is left as it is", () => {
   const next = { resources: many(2_000, row), operationState: state("Succeeded", many(2_000, result)) };
-  expect(fitted(app(), next)).toEqual({ status: next });
-  expect(fitted(app(), next).status).toBe(next);
+  expect(truncateStatus(app(), next)).toEqual({ status: next });
+  expect(truncateStatus(app(), next).status).toBe(next);
 });
 
 test("a few objects of which each is refused with a word as long as itself fit all the same, also while the sync goes on", () => {
   for (const phase of ["Running", "Failed"] as const) {
     const results = many(30, (i) => result(i, { status: "SyncFailed", message: "x".repeat(100_000) }));
-    const got = fitted(app(), { operationState: state(phase, results) }).status;
+    const got = truncateStatus(app(), { operationState: state(phase, results) }).status;
     expect(size(app(), got)).toBeLessThan(LIMIT);
     expect(got.operationState!.syncResult!.resources!.map(({ name, status }) => [name, status])).toEqual(
       results.map(({ name, status }) => [name, status]),
     );
   }
   const resources = many(60, (i) => row(i, { health: { status: "Degraded", message: "x".repeat(32_768) } }));
-  const got = fitted(app(), { resources }).status;
+  const got = truncateStatus(app(), { resources }).status;
   expect(size(app(), got)).toBeLessThan(LIMIT);
   expect(got.resources).toHaveLength(60);
 });
@@ -49,7 +49,7 @@ test("a few objects of which each is refused with a word as long as itself fit a
 test("what a sync says of objects that went well goes before any of the resources, and what went wrong stays with its words", () => {
   const results = [...many(5_000, result), result(5_000, { status: "SyncFailed", message: "no such kind" })];
   const next = { resources: many(5_001, row), operationState: state("Failed", results) };
-  const got = fitted(app(), next);
+  const got = truncateStatus(app(), next);
   expect(size(app(), got.status)).toBeLessThan(LIMIT);
   expect(got.status.resources).toEqual(next.resources);
   expect(got.status.operationState!.syncResult!.resources!.at(-1)).toEqual(results.at(-1));
@@ -65,7 +65,7 @@ test("of too many resources those that are not Synced and Healthy stay, one of e
     if (i % 1_000 === 998) return row(i, { health: { status: "Degraded", message: "x".repeat(5_000) } });
     return i % 5_000 === 4_997 ? row(i, { kind: `Kind${i}`, health: undefined }) : row(i);
   });
-  const got = fitted(app(), { resources });
+  const got = truncateStatus(app(), { resources });
   const kept = got.status.resources!;
   expect(size(app(), got.status)).toBeLessThan(LIMIT);
   const names = kept.map(({ name }) => name);
@@ -78,12 +78,12 @@ test("of too many resources those that are not Synced and Healthy stay, one of e
   expect(kept.length).toBeGreaterThan(5_000);
   expect(got.condition!.message).toContain(`${20_000 - kept.length} of 20000 resources are left out`);
   // What was left out once is no news: it is the same the next time, also where something else has been added.
-  expect(fitted(app({ ...got.status, reconciledAt: "2026-01-01T00:00:00Z" }), { resources })).toEqual(got);
+  expect(truncateStatus(app({ ...got.status, reconciledAt: "2026-01-01T00:00:00Z" }), { resources })).toEqual(got);
 });
 
 test("a sync that goes on keeps all that it has done, and the resources make room for it", () => {
   const results = many(6_000, result);
-  const got = fitted(app({ resources: many(6_000, row) }), { operationState: state("Running", results) });
+  const got = truncateStatus(app({ resources: many(6_000, row) }), { operationState: state("Running", results) });
   const kept = got.status.operationState!.syncResult!.resources!;
   expect(kept.map(({ name, status }) => [name, status])).toEqual(results.map(({ name, status }) => [name, status]));
   expect(got.status.resources!.length).toBeLessThan(6_000);
@@ -93,13 +93,13 @@ test("a sync that goes on keeps all that it has done, and the resources make roo
 test("where there is no room at all one resource of each kind stays, by which its objects are found", () => {
   const resources = many(1_000, (i) => row(i, { kind: i < 900 ? "Deployment" : "StatefulSet" }));
   const large = app({}, { values: "x".repeat(1_450_000) });
-  const got = fitted(large, { sync: { status: "Synced" }, resources });
+  const got = truncateStatus(large, { sync: { status: "Synced" }, resources });
   expect(got.status).toEqual({ sync: { status: "Synced" }, resources: [resources[0], resources[900]] });
   expect(got.condition!.message).toContain("998 of 1000 resources");
   expect(size(large, got.status)).toBeLessThan(LIMIT);
 
   // A sync of very many that goes on leaves none either.
-  const busy = fitted(app({ resources }), { operationState: state("Running", many(9_300, result)) });
+  const busy = truncateStatus(app({ resources }), { operationState: state("Running", many(9_300, result)) });
   expect(busy.status.resources).toEqual([resources[0], resources[900]]);
   expect(size(app(), busy.status)).toBeLessThan(LIMIT);
 });

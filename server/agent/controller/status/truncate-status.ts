@@ -22,7 +22,7 @@ interface Fitted {
  * A status that etcd takes along with the rest of the application. Where all of it is too much, what went well goes first: the words on it, what
  * an ended sync says of it, and last its resources. At least one of each kind stays, by which its objects are found once Git wants none.
  */
-export function fitted(app: Application, next: ApplicationStatus): Fitted {
+export function truncateStatus(app: Application, next: ApplicationStatus): Fitted {
   const whole = { ...app.status, ...next };
   const { resources = [], operationState: state } = whole;
   const results = state?.syncResult?.resources ?? [];

@@ -7,7 +7,7 @@ import type { Destination } from "../destination.ts";
 import type { Task } from "../tasks.ts";
 import { BY_ANNOTATION, mark } from "../tracking.ts";
 import { applyTarget, isUnchangeable, mannerOf } from "./apply.ts";
-import { rehearse } from "./dry-run.ts";
+import { tryDryRun } from "./dry-run.ts";
 
 const app = { metadata: { name: "shop" }, spec: { destination: { namespace: "shop" } } } as Application;
 const resource = { group: "apps", version: "v1", kind: "Deployment", plural: "deployments", namespaced: true };
@@ -107,7 +107,7 @@ test.each<[string, Outcome<unknown>[], string[], string, string]>([
   (target.object.spec as Record<string, unknown>).colour = "red";
   const task = { object: target.object, target } as unknown as Task;
   const sync = { app, targets: [target], destination, verdicts: new Verdicts(), unseen: new Map() };
-  const told = await rehearse(sync, task, options);
+  const told = await tryDryRun(sync, task, options);
   expect(asked.join(" ")).toBe(asks);
   expect(told.kind === "done" ? told.value : told.message).toContain(says);
 });

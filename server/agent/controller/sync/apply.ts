@@ -13,7 +13,7 @@ import { removeLeftovers } from "../compare/leftovers.ts";
 import { formerFields, isOurs, takeOver } from "../compare/migrate.ts";
 import type { Target } from "../compare/normalise.ts";
 import { hasTextLeftovers, inheritTexts } from "../compare/plain-texts.ts";
-import { isLenient, leniently } from "../compare/unknown-fields.ts";
+import { isLenient, withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
 import { hookOf, syncOption } from "../order.ts";
 import { holderOf, isMarked } from "../tracking.ts";
@@ -40,7 +40,7 @@ export function applyTarget(
   verdicts: Verdicts,
   options: readonly string[],
 ): Promise<Outcome<Change>> {
-  return leniently(target, options, () => applyOnce(destination, target, app, verdicts, options));
+  return withoutUnknownFields(target, options, () => applyOnce(destination, target, app, verdicts, options));
 }
 
 async function applyOnce(

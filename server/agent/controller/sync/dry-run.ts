@@ -4,7 +4,7 @@ import { describe } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
 import type { Verdicts } from "../compare/compare.ts";
 import type { Target } from "../compare/normalise.ts";
-import { leniently } from "../compare/unknown-fields.ts";
+import { withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import type { Task } from "../tasks.ts";
@@ -23,7 +23,7 @@ interface Sync {
 const NOT_TRIED = /does not support dry run/;
 
 /** What applying an object would do. The API server is asked to try where it can tell more than what is known already. */
-export async function rehearse(
+export async function tryDryRun(
   { app, targets, destination, verdicts }: Sync,
   { object, hook, target }: Task,
   options: readonly string[],
@@ -39,7 +39,7 @@ export async function rehearse(
   if (current && anew) return done("configured");
   if (current && verdicts.get(target!, current)) return done("unchanged");
   const trial = { ...target!, object };
-  const tried = await leniently(trial, options, () => send(destination, trial.resource!, trial.object, current, options, true));
+  const tried = await withoutUnknownFields(trial, options, () => send(destination, trial.resource!, trial.object, current, options, true));
   // What was not there before has no version.
   if (tried.kind === "done") return done(`${tried.value.metadata.resourceVersion ? "configured" : "created"}${leftOut(trial)}`);
   const change = current ? "configured" : "created";

@@ -14,7 +14,7 @@ import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } f
 import { appLabel, holderOf } from "../tracking.ts";
 import { applyTarget, type Change, ENDING, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
 import { confirmed } from "./confirm.ts";
-import { rehearse } from "./dry-run.ts";
+import { tryDryRun } from "./dry-run.ts";
 import { hookObject, hookPhase, inTheWay, isDoomed, isOf, release } from "./hooks.ts";
 import { leftOut, missingKind, shortName, waitingFor } from "./messages.ts";
 import { pause } from "./pause.ts";
@@ -52,7 +52,7 @@ export async function advance(input: SyncInput): Promise<OperationState> {
 
   const invalid = run.validate();
   if (invalid) return run.finish("Failed", invalid);
-  if (state.operation.sync?.dryRun) return run.rehearse();
+  if (state.operation.sync?.dryRun) return run.tryDryRun();
   const asking = run.unconfirmed();
   if (asking) return run.running(asking);
   const creates = syncOption("CreateNamespace", undefined, optionsOf(app, state.operation)) === "true";
@@ -128,13 +128,13 @@ class Run {
   }
 
   /** What would become of each object, in the cluster as it is now: nothing is written, not even what others need to be there first. */
-  async rehearse(): Promise<OperationState> {
+  async tryDryRun(): Promise<OperationState> {
     for (const task of this.tasks) this.#leave(task);
     const open = this.tasks.filter((task) => !this.#results.has(task.id));
-    const tried = new Map<Task, Awaited<ReturnType<typeof rehearse>>>();
+    const tried = new Map<Task, Awaited<ReturnType<typeof tryDryRun>>>();
     await inParallel(
       open.filter((task) => !task.prune),
-      async (task) => void tried.set(task, await rehearse(this.#input, task, this.#options)),
+      async (task) => void tried.set(task, await tryDryRun(this.#input, task, this.#options)),
     );
     for (const task of open) {
       const outcome = tried.get(task);

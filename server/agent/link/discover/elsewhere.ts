@@ -4,7 +4,7 @@ import { watch } from "../../../kube/watch.ts";
 import { APPLICATION_SET } from "../../appset/reconcile.ts";
 import { Settings } from "../../controller/settings.ts";
 import { placeOfInstance } from "../../project/instance.ts";
-import { Places, type Scope } from "../../project/places.ts";
+import { Places, type Scope } from "../../project/namespace-scopes.ts";
 import type { Context } from "../context.ts";
 import type { Patterns } from "../patterns.ts";
 import type { Discovery } from "./discovery.ts";

@@ -3,11 +3,11 @@ import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts
 import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { Application, ResourceStatus } from "../../controller/application.ts";
-import type { RepoDoor } from "../../repo/types.ts";
+import type { RepoApi } from "../../repo/types.ts";
 import { defined } from "../deliveries/spec.ts";
 import { masked, toYaml } from "./mask.ts";
 import { inParallel } from "./parallel.ts";
-import { type Glance, withGlance } from "./read-only-context.ts";
+import { type ReadOnlyContext, withReadOnlyContext } from "./read-only-context.ts";
 import { objectOf, type Read } from "./task.ts";
 
 /** Without our controller and repo server: Argo CD works, and the agent shows and asks. */
@@ -36,7 +36,7 @@ export const refusedBeside = (kind: string): Failure | undefined =>
   WHY[kind] === undefined ? undefined : stop(NOT_WITH_ARGO_CD, WHY[kind]);
 
 /** In the place of a repo server: says that there is none. */
-export function noRepo(): RepoDoor {
+export function noRepo(): RepoApi {
   const refuse = () => Promise.resolve(stop(NOT_WITH_ARGO_CD, `this ${RENDERS}`));
   return { render: refuse, refs: refuse, look: refuse, survey: refuse, revision: refuse, charts: refuse, probe: refuse };
 }
@@ -48,15 +48,15 @@ export function noRepo(): RepoDoor {
 export const outOfSync: Read = async (tc, task) => {
   const found = await objectOf(tc, task, "applications");
   if (found.kind !== "done") return found;
-  return withGlance(tc, found.value as Application, async (glance): Promise<Outcome<Record<string, unknown>>> => {
-    const { status } = glance.app;
+  return withReadOnlyContext(tc, found.value as Application, async (readOnlyContext): Promise<Outcome<Record<string, unknown>>> => {
+    const { status } = readOnlyContext.app;
     const rows = (status?.resources ?? []).filter((row) => row.status === "OutOfSync" && !row.hook).slice(0, MAX_ITEMS);
     const salt = randomBytes(16).toString("hex");
     const items = await inParallel(rows, PARALLEL, async (row) => {
-      const live = await liveOf(glance, row);
+      const live = await liveOf(readOnlyContext, row);
       const { group, kind, namespace, name } = row;
       const change = row.requiresPruning ? "delete" : live === "none" ? "create" : "update";
-      const text = typeof live === "object" ? toYaml(glance.reads.hide(masked(live, salt))) : undefined;
+      const text = typeof live === "object" ? toYaml(readOnlyContext.reads.hide(masked(live, salt))) : undefined;
       return defined({ group: group || undefined, kind, namespace: namespace || undefined, name, change, live: text });
     });
     if (JSON.stringify(items).length > MAX_TEXT) return stop("AnswerTooLarge", "the differences have more than 4 MB");
@@ -65,7 +65,7 @@ export const outOfSync: Read = async (tc, task) => {
 };
 
 /** The object as it is; it is not there, or may not be seen. */
-async function liveOf({ destination }: Glance, row: ResourceStatus): Promise<KubeObject | "none" | "unseen"> {
+async function liveOf({ destination }: ReadOnlyContext, row: ResourceStatus): Promise<KubeObject | "none" | "unseen"> {
   const kind = await destination.client.discovery.find(row.group ?? "", row.version, row.kind);
   if (kind.kind !== "done") return kind.reason === KUBE.kindNotFound ? "none" : "unseen";
   if (destination.refuse?.(shapeOf(row), kind.value)) return "unseen";

@@ -6,7 +6,7 @@ import { type Application, META, type ResourceStatus, revisionsOf } from "../../
 import { trim } from "../../controller/cluster/live.ts";
 import { attempt, comparing, countedOf, covered } from "../../controller/compare/compare.ts";
 import type { Target } from "../../controller/compare/normalise.ts";
-import { leniently } from "../../controller/compare/unknown-fields.ts";
+import { withoutUnknownFields } from "../../controller/compare/unknown-fields.ts";
 import { csv, hookOf } from "../../controller/order.ts";
 import { belongs } from "../../controller/projects.ts";
 import { toTargets } from "../../controller/render.ts";
@@ -16,7 +16,7 @@ import type { Rendered } from "../../repo/types.ts";
 import { fieldsOf, lacking, managerOf, pointer } from "./fields.ts";
 import { masked, toYaml } from "./mask.ts";
 import { inParallel } from "./parallel.ts";
-import { desired, type Glance, withGlance } from "./read-only-context.ts";
+import { desired, type ReadOnlyContext, withReadOnlyContext } from "./read-only-context.ts";
 import { objectOf, type Read } from "./task.ts";
 
 // An answer is one result of a task; more text than this is not read by anybody.
@@ -30,15 +30,15 @@ type Item = Record<string, unknown>;
 export const applicationDiff: Read = async (tc, task) => {
   const found = await objectOf(tc, task, "applications");
   if (found.kind !== "done") return found;
-  return withGlance(tc, found.value as Application, async (glance): Promise<Outcome<Item>> => {
-    const rendered = await desired(glance);
+  return withReadOnlyContext(tc, found.value as Application, async (readOnlyContext): Promise<Outcome<Item>> => {
+    const rendered = await desired(readOnlyContext);
     if (rendered.kind !== "done") return rendered;
-    const { targets } = await toTargets(glance.app, glance.destination, rendered.value.objects ?? []);
+    const { targets } = await toTargets(readOnlyContext.app, readOnlyContext.destination, rendered.value.objects ?? []);
     // Values are compared within one answer only.
-    const look = new Look(glance, rendered.value, randomBytes(16).toString("hex"));
+    const look = new Look(readOnlyContext, rendered.value, randomBytes(16).toString("hex"));
     const compared = targets.filter((target) => !target.hook);
     const wanted = new Set(targets.map((target) => target.key));
-    const extra = (glance.app.status?.resources ?? []).filter((row) => !wanted.has(keyOfRow(row)));
+    const extra = (readOnlyContext.app.status?.resources ?? []).filter((row) => !wanted.has(keyOfRow(row)));
     const items: Item[] = [];
     const outcomes = [
       ...(await inParallel(compared, PARALLEL, (target) => look.target(target))),
@@ -55,20 +55,20 @@ export const applicationDiff: Read = async (tc, task) => {
 };
 
 class Look {
-  readonly #glance: Glance;
+  readonly #readOnlyContext: ReadOnlyContext;
   readonly #salt: string;
   /** The controller has compared these very commits: then it is known what it found. */
   readonly #compared: boolean;
 
-  constructor(glance: Glance, { revisions }: Rendered, salt: string) {
-    this.#glance = glance;
+  constructor(readOnlyContext: ReadOnlyContext, { revisions }: Rendered, salt: string) {
+    this.#readOnlyContext = readOnlyContext;
     this.#salt = salt;
-    this.#compared = revisionsOf(glance.app.status?.sync).join() === revisions.join();
+    this.#compared = revisionsOf(readOnlyContext.app.status?.sync).join() === revisions.join();
   }
 
   /** One object that Git describes. */
   async target(target: Target): Promise<Outcome<Item | undefined>> {
-    const { app, destination } = this.#glance;
+    const { app, destination } = this.#readOnlyContext;
     const { client, settings } = destination;
     const wish = () => this.#yaml(target.object);
     // A sync is refused it, and says so: it changes nothing.
@@ -90,7 +90,7 @@ class Look {
     }
     if (covered(target.object, trim(live))) return done(undefined);
     const how = comparing(app, settings, target.object);
-    const tried = await leniently(target, app.spec.syncPolicy?.syncOptions ?? [], () => attempt(client, target, live, how));
+    const tried = await withoutUnknownFields(target, app.spec.syncPolicy?.syncOptions ?? [], () => attempt(client, target, live, how));
     if (tried.kind === "done") {
       const fields = fieldsOf(tried.value.live, tried.value.next, live.metadata.managedFields);
       return done(fields.length ? this.#update(target.object, tried.value.live, tried.value.next, fields) : undefined);
@@ -112,7 +112,7 @@ class Look {
 
   /** One object that the application had and Git does not describe any more. */
   async extra(row: ResourceStatus): Promise<Outcome<Item | undefined>> {
-    const { app, destination } = this.#glance;
+    const { app, destination } = this.#readOnlyContext;
     const kind = await destination.client.discovery.find(row.group ?? "", row.version, row.kind);
     if (kind.kind !== "done") return kind.reason === KUBE.kindNotFound ? done(undefined) : kind;
     const live = await destination.client.get(kind.value, row.namespace, row.name);
@@ -131,7 +131,7 @@ class Look {
   }
 
   #yaml(object: KubeObject): string {
-    return toYaml(this.#glance.reads.hide(masked(object, this.#salt)));
+    return toYaml(this.#readOnlyContext.reads.hide(masked(object, this.#salt)));
   }
 }
 

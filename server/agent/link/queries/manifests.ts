@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { Application } from "../../controller/application.ts";
 import { masked } from "./mask.ts";
-import { desired, withGlance } from "./read-only-context.ts";
+import { desired, withReadOnlyContext } from "./read-only-context.ts";
 import { objectOf, type Read } from "./task.ts";
 
 // An answer is one result of a task; more text than this is not read by anybody.
@@ -13,11 +13,11 @@ export const applicationManifests: Read = async (tc, task) => {
   const app = await objectOf(tc, task, "applications");
   if (app.kind !== "done") return app;
   const { revision } = task.params;
-  return withGlance(tc, app.value as Application, async (glance): Promise<Outcome<Record<string, unknown>>> => {
-    const rendered = await desired(glance, typeof revision === "string" ? revision : undefined);
+  return withReadOnlyContext(tc, app.value as Application, async (readOnlyContext): Promise<Outcome<Record<string, unknown>>> => {
+    const rendered = await desired(readOnlyContext, typeof revision === "string" ? revision : undefined);
     if (rendered.kind !== "done") return rendered;
     const salt = randomBytes(16).toString("hex");
-    const manifests = (rendered.value.objects ?? []).map((object) => glance.reads.hide(masked(object, salt)));
+    const manifests = (rendered.value.objects ?? []).map((object) => readOnlyContext.reads.hide(masked(object, salt)));
     if (JSON.stringify(manifests).length > MAX_TEXT)
       return stop("AnswerTooLarge", "the manifests have more than 4 MB; render them with the repository at hand: outpost admin render");
     const { revisions, sourceType } = rendered.value;

@@ -16,7 +16,7 @@ import { ChartReads, refusedRevision } from "./lookup.ts";
 import type { TaskContext } from "./task.ts";
 
 /** An application as its controller sees it, for the time of one question: with the same rules, of the same objects of our namespace. */
-export interface Glance {
+export interface ReadOnlyContext {
   deps: Deps;
   app: Application;
   destination: Destination;
@@ -25,10 +25,10 @@ export interface Glance {
   reads: ChartReads;
 }
 
-export async function withGlance<T>(
+export async function withReadOnlyContext<T>(
   { ctx, repo, lookup }: TaskContext,
   app: Application,
-  work: (glance: Glance) => Promise<Outcome<T>>,
+  work: (readOnlyContext: ReadOnlyContext) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   if (sourcesOf(app).length === 0) return stop("InvalidSpecError", "the application has no source");
   const { client, namespace } = ctx;
@@ -95,7 +95,7 @@ export async function rulesOf({ client, namespace }: Context): Promise<Outcome<{
 }
 
 /** What Git describes now; a revision that is asked for is that of the first source. */
-export async function desired({ deps, app, destination }: Glance, revision?: string): Promise<Outcome<Rendered>> {
+export async function desired({ deps, app, destination }: ReadOnlyContext, revision?: string): Promise<Outcome<Rendered>> {
   const refused = refusedRevision(app, revision);
   if (refused) return refused;
   const sources: Source[] = sourcesOf(app).map((source, i) => (revision && i === 0 ? { ...source, targetRevision: revision } : source));

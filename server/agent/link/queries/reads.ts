@@ -6,7 +6,7 @@ import { applicationEvents } from "./logs/events.ts";
 import { applicationLogs } from "./logs/log-streams.ts";
 import { applicationManifests } from "./manifests.ts";
 import { applicationRevision } from "./revision.ts";
-import type { Question, Read, ReadDoor, TaskContext } from "./task.ts";
+import type { QueryApi, Question, Read, TaskContext } from "./task.ts";
 import { applicationResource } from "./tree/resource.ts";
 import { applicationTree } from "./tree/tree.ts";
 
@@ -27,7 +27,7 @@ export const READS_BESIDE: Record<string, Read> = { ...READS, "application.diff"
 export function localReads(
   parts: Omit<TaskContext, "ctx"> & { ctx: Omit<TaskContext["ctx"], "account"> },
   questions: Record<string, Read> = READS,
-): ReadDoor {
+): QueryApi {
   const contextOf = (account: string): TaskContext => ({ ...parts, ctx: { ...parts.ctx, account } });
   return {
     answer: async (account, question) => questions[question.kind]?.(contextOf(account), question) ?? unknownKind(question.kind),

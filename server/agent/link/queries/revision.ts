@@ -2,7 +2,7 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { type Application, revisionsOf, sourcesOf } from "../../controller/application.ts";
 import { projectOf } from "../../controller/projects.ts";
 import { tenantOf } from "../../project/tenant.ts";
-import { withGlance } from "./read-only-context.ts";
+import { withReadOnlyContext } from "./read-only-context.ts";
 import { objectOf, type Read } from "./task.ts";
 
 const MOST_TAGS = 100;
@@ -19,7 +19,7 @@ export const applicationRevision: Read = async (tc, task) => {
   const asked = task.params.revision;
   const revision = typeof asked === "string" ? asked : ((revisionsOf(app.status?.sync)[index] || source.targetRevision) ?? "HEAD");
   // The project's restrictions hold for what is only read, too.
-  return withGlance(tc, app, async ({ deps }): Promise<Outcome<Record<string, unknown>>> => {
+  return withReadOnlyContext(tc, app, async ({ deps }): Promise<Outcome<Record<string, unknown>>> => {
     const { repositories } = deps;
     const repo = repositories.find(source.repoURL, projectOf(app), tenantOf(app));
     const info = await deps.repo.revision({ repo, source, revision, keyring: repositories.keyringOf(tenantOf(app)) });

@@ -3,8 +3,8 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../../kube/path.ts";
 import type { WorkerTask } from "../../../link/exchange.ts";
 import { APPLICATION_SET } from "../../appset/reconcile.ts";
-import type { LookupDoor } from "../../controller/deps.ts";
-import type { RepoDoor } from "../../repo/types.ts";
+import type { ChartLookup } from "../../controller/deps.ts";
+import type { RepoApi } from "../../repo/types.ts";
 import type { Context } from "../context.ts";
 import { liveObject } from "../discover/live.ts";
 import { type Collection, marksOf, nameOf } from "../names.ts";
@@ -13,9 +13,9 @@ import { isOurs, notHere } from "../patterns.ts";
 /** What a read task needs. */
 export interface TaskContext {
   ctx: Context;
-  repo: RepoDoor;
+  repo: RepoApi;
   /** Renders charts that look things up. */
-  lookup?: LookupDoor | undefined;
+  lookup?: ChartLookup | undefined;
   /** The only hosts that generators of sets may ask; nothing allows all. */
   providers?: readonly string[] | undefined;
 }
@@ -28,7 +28,7 @@ export type Tell = (stream: "system" | "stdout", text: string) => Promise<void> 
  * Answers questions that need rights outside the agent's namespace. With the controller in a program of its own, the controller answers:
  * the link, which talks to the outside, has none of these rights. Everything behind this door only reads.
  */
-export interface ReadDoor {
+export interface QueryApi {
   answer(account: string, question: Question, signal: AbortSignal): Promise<Outcome<Record<string, unknown>>>;
   logs(account: string, question: Question, tell: Tell, signal: AbortSignal): Promise<Outcome<undefined>>;
 }
@@ -36,9 +36,9 @@ export interface ReadDoor {
 /** What a task needs that the link carries out itself. */
 export interface LinkContext {
   ctx: Context;
-  repo: RepoDoor;
+  repo: RepoApi;
   /** Answers what needs rights outside the agent's namespace. */
-  reads: ReadDoor;
+  reads: QueryApi;
   /** There is only the link, beside an Argo CD. */
   beside?: boolean;
 }

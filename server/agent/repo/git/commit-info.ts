@@ -8,13 +8,13 @@ import type { Tree } from "./tree.ts";
 const MAX_CHART_BYTES = 100_000;
 
 /** Who made a commit that the mirror has, and why. */
-export async function whoMade(mirror: Mirror, commit: string): Promise<Outcome<RevisionInfo>> {
+export async function commitInfo(mirror: Mirror, commit: string): Promise<Outcome<RevisionInfo>> {
   const raw = await rawObject(mirror, commit);
   return raw.kind === "done" ? done(describeCommit(commit, raw.value.content, mirror.lastRefs?.tags ?? {})) : raw;
 }
 
 /** What a chart says of itself; an artifact without one has its revision alone. */
-export async function aboutChart(tree: Tree, revision: string): Promise<RevisionInfo> {
+export async function chartInfo(tree: Tree, revision: string): Promise<RevisionInfo> {
   const found = await tree.find("Chart.yaml");
   const blob =
     found.kind === "done" && found.value.kind === "blob" ? await tree.blob(found.value.sha, "Chart.yaml", MAX_CHART_BYTES) : found;

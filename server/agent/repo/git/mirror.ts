@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Kept } from "../../../base/kept.ts";
+import { LruCache } from "../../../base/lru-cache.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { REPO, type Refs, type RepoAccess } from "../types.ts";
 import { redactUrl } from "../url.ts";
@@ -25,7 +25,7 @@ export class Mirror {
   readonly #allowLocal: boolean;
   readonly #reader: GitReader;
   readonly #trees = keptTrees();
-  readonly #roots = new Kept<string>({ most: 1_000, ms: 300_000 });
+  readonly #roots = new LruCache<string>({ most: 1_000, ms: 300_000 });
   #ready: Promise<Outcome<string>> | undefined;
   #refs: Refs | undefined;
   #asking: Promise<Outcome<Refs>> | undefined;

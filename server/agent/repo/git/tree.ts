@@ -1,4 +1,4 @@
-import { Kept } from "../../../base/kept.ts";
+import { LruCache } from "../../../base/lru-cache.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { REPO } from "../types.ts";
 import type { GitReader } from "./reader.ts";
@@ -80,13 +80,13 @@ function entryNamed(entries: readonly Entry[], name: string): Entry | undefined 
 }
 
 /** Folders as they were read: 60,000 entries have some 10 MB. Each commit brings new ones, and nobody asks for the old ones again. */
-export const keptTrees = () => new Kept<Entry[]>({ most: 60_000, ms: 300_000 });
+export const keptTrees = () => new LruCache<Entry[]>({ most: 60_000, ms: 300_000 });
 
 /** One commit's files, read straight from the object store: immutable, so whatever was read once is never read again. */
 export class GitTree extends Tree {
   readonly #reader: GitReader;
   readonly root: string;
-  readonly #trees: Kept<Entry[]>;
+  readonly #trees: LruCache<Entry[]>;
 
   constructor(reader: GitReader, root: string, trees = keptTrees()) {
     super();

@@ -3,7 +3,7 @@ import { tryParseDuration } from "../../../base/lang/duration.ts";
 import { nameOf, stillValid } from "../../access/authenticate.ts";
 import { Problem } from "../../domain/problem.ts";
 import { addAudit } from "../../store/audit.ts";
-import { type Line, linesOf } from "../../tasks/lines.ts";
+import { type Line, linesOf } from "../../tasks/log-stream.ts";
 import type { TaskRow } from "../../tasks/rows.ts";
 import { questionParams, requireAgentOf } from "../ask.ts";
 import { findObject } from "../nouns/find.ts";

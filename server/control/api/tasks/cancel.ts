@@ -1,5 +1,5 @@
 import { tryLockTask } from "../../tasks/rows.ts";
-import { settle } from "../../tasks/settle.ts";
+import { settle } from "../../tasks/transition.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";
 import { findTask, showTask } from "./read.ts";

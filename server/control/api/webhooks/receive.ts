@@ -1,7 +1,7 @@
 import { repositoryKey } from "../../../base/repository-key.ts";
 import { Problem } from "../../domain/problem.ts";
 import type { Stored } from "../../store/objects.ts";
-import { tellAgents } from "../../tasks/tell.ts";
+import { tellAgents } from "../../tasks/notify-agents.ts";
 import type { Services } from "../services.ts";
 import type { Call, Handler } from "../typed.ts";
 import { affectedBy } from "./affected.ts";

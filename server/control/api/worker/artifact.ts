@@ -1,4 +1,4 @@
-import { keepArtifact } from "../../tasks/keep.ts";
+import { keepArtifact } from "../../tasks/artifacts.ts";
 import { viewArtifact } from "../../tasks/rows.ts";
 import type { Services } from "../services.ts";
 import type { Handler } from "../typed.ts";

@@ -65,7 +65,7 @@ async function serveAgent(s: Services, call: Call<"exchange">, session: SessionR
   }
 }
 
-/** A delegate waits at the desk where tasks are given out, which also has word of its tasks that were cancelled. */
+/** A delegate waits at the dispatcher for tasks, and for news that its tasks were cancelled. */
 async function serveDelegate(s: Services, call: Call<"exchange">, session: SessionRow): Promise<Answer> {
   const { wait, draining, headroom, ...asked } = call.body;
   const free = draining || headroom?.full !== undefined ? 0 : asked.free;
@@ -74,7 +74,7 @@ async function serveDelegate(s: Services, call: Call<"exchange">, session: Sessi
   const timer = wait > 0 ? setTimeout(leave, wait * 1_000) : undefined;
   call.signal.addEventListener("abort", leave, { once: true });
   try {
-    const given = await s.desks.of(session.account).ask({ session, free, draining, once: wait === 0 }, stop.signal);
+    const given = await s.dispatchers.of(session.account).ask({ session, free, draining, once: wait === 0 }, stop.signal);
     if (given.ended) throw ended();
     for (const { kind } of given.tasks) s.metrics.leases.inc({ kind });
     return answerOf(s, session, given.tasks, given.cancel);

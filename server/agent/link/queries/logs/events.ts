@@ -7,7 +7,7 @@ import type { Application } from "../../../controller/application.ts";
 import { Below } from "../../../controller/cluster/below.ts";
 import { descendants } from "../../../controller/cluster/descendants.ts";
 import { defined } from "../../deliveries/spec.ts";
-import { type Glance, withGlance } from "../read-only-context.ts";
+import { type ReadOnlyContext, withReadOnlyContext } from "../read-only-context.ts";
 import { objectOf, type Read } from "../task.ts";
 import { rootsOf } from "../tree/tree.ts";
 
@@ -27,10 +27,10 @@ export const applicationEvents: Read = async (tc, task) => {
   if (found.kind !== "done") return found;
   const limit = Math.min(Number(task.params.limit ?? 100) || 100, PAGE);
   const only = (task.params.resource ?? {}) as Partial<Record<"group" | "kind" | "namespace" | "name", unknown>>;
-  return withGlance(tc, found.value as Application, async (glance): Promise<Outcome<Events>> => {
-    const parts = await partsOf(glance);
+  return withReadOnlyContext(tc, found.value as Application, async (readOnlyContext): Promise<Outcome<Events>> => {
+    const parts = await partsOf(readOnlyContext);
     if (parts.kind !== "done") return parts;
-    const { app, deps, destination } = glance;
+    const { app, deps, destination } = readOnlyContext;
     const about = new Set([...parts.value.objects, app].map(({ metadata }) => metadata.uid));
     const looks = [
       // Of what is in no namespace Kubernetes tells in `default`.
@@ -67,10 +67,10 @@ export const applicationEvents: Read = async (tc, task) => {
 
 /** All that the application's tree shows, as it is now. */
 export async function partsOf(
-  glance: Glance,
+  readOnlyContext: ReadOnlyContext,
 ): Promise<Outcome<{ objects: KubeObject[]; parents: Map<KubeObject, string[]>; truncated: boolean }>> {
-  const gathering = new Below(glance.destination, { home: glance.app.spec.destination.namespace });
-  const roots = await rootsOf(glance, gathering);
+  const gathering = new Below(readOnlyContext.destination, { home: readOnlyContext.app.spec.destination.namespace });
+  const roots = await rootsOf(readOnlyContext, gathering);
   if (roots.kind !== "done") return roots;
   const present = [...roots.value.values()].flatMap(({ object }) => object ?? []);
   const below = descendants(present, await gathering.of(present));

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../../kube/object.ts";
 import { type Resource, resourcePath } from "../../../../kube/path.ts";
 import type { Application } from "../../../controller/application.ts";
 import { findPart, type ResourceKey } from "../../../controller/cluster/resource-membership.ts";
-import { type Glance, withGlance } from "../read-only-context.ts";
+import { type ReadOnlyContext, withReadOnlyContext } from "../read-only-context.ts";
 import { objectOf, type Question, type TaskContext, type Tell } from "../task.ts";
 import { resourceOf } from "../tree/resource.ts";
 import { partsOf } from "./events.ts";
@@ -35,8 +35,8 @@ export async function applicationLogs(tc: TaskContext, task: Question, tell: Tel
   if (wish.kind !== "done") return wish;
   const app = await objectOf(tc, task, "applications");
   if (app.kind !== "done") return app;
-  return withGlance(tc, app.value as Application, async (glance): Promise<Outcome<undefined>> => {
-    const pods = await podsOf(glance, wish.value.resource);
+  return withReadOnlyContext(tc, app.value as Application, async (readOnlyContext): Promise<Outcome<undefined>> => {
+    const pods = await podsOf(readOnlyContext, wish.value.resource);
     if (pods.kind !== "done") return pods;
     const all = pods.value.flatMap((pod) => streamsOf(pod, wish.value.container));
     if (all.length === 0) return stop("NothingWrites", nothing(wish.value, pods.value));
@@ -45,7 +45,7 @@ export async function applicationLogs(tc: TaskContext, task: Question, tell: Tel
     if (all.length > streams.length)
       void tell("system", `${all.length - streams.length} more containers are not shown: name a Pod or a container`);
     const bytes = { left: MAX_BYTES };
-    const ended = await Promise.all(streams.map((one) => copy(glance, one, wish.value, tell, bytes, signal)));
+    const ended = await Promise.all(streams.map((one) => copy(readOnlyContext, one, wish.value, tell, bytes, signal)));
     if (bytes.left <= 0) void tell("system", `more than ${MAX_BYTES / 1_000_000} MB: ended`);
     const failed = ended.find((one) => one.kind !== "done");
     return failed && ended.every((one) => one.kind !== "done") ? failed : done(undefined);
@@ -54,7 +54,7 @@ export async function applicationLogs(tc: TaskContext, task: Question, tell: Tel
 
 /** One container's log, line by line, no faster than the service takes it. */
 async function copy(
-  { destination }: Glance,
+  { destination }: ReadOnlyContext,
   { namespace, pod, container }: Stream,
   { tail, since, previous, follow }: Wish,
   tell: Tell,
@@ -105,12 +105,12 @@ async function copy(
 }
 
 /** The Pods of one object of the application, or all that it has; the newest first. */
-async function podsOf(glance: Glance, key: ResourceKey | undefined): Promise<Outcome<KubeObject[]>> {
-  const part = key && (await findPart(glance.app, glance.destination, key));
+async function podsOf(readOnlyContext: ReadOnlyContext, key: ResourceKey | undefined): Promise<Outcome<KubeObject[]>> {
+  const part = key && (await findPart(readOnlyContext.app, readOnlyContext.destination, key));
   if (part && part.kind !== "done") return part;
   const isPod = (object: KubeObject) => object.kind === "Pod" && object.apiVersion === "v1";
   if (part && isPod(part.value.object)) return done([part.value.object]);
-  const parts = await partsOf(glance);
+  const parts = await partsOf(readOnlyContext);
   if (parts.kind !== "done") return parts;
   const { objects, parents } = parts.value;
   const within = new Set([part?.value.object.metadata.uid]);

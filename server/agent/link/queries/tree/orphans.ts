@@ -4,22 +4,22 @@ import type { KubeObject } from "../../../../kube/object.ts";
 import { RESOURCES, resourcePath } from "../../../../kube/path.ts";
 import { isOrphan, mayBeOrphaned, orphansOf } from "../../../controller/cluster/orphans.ts";
 import { findKind, NOT_PART, type ResourceKey } from "../../../controller/cluster/resource-membership.ts";
-import type { Glance } from "../read-only-context.ts";
+import type { ReadOnlyContext } from "../read-only-context.ts";
 import { type Node, nodeOf } from "./nodes.ts";
 
 /** What of the namespace belongs to no application, where the project looks for it. */
-export async function orphansIn(glance: Glance): Promise<Outcome<Node[]>> {
-  const { app, destination, project } = glance;
+export async function orphansIn(readOnlyContext: ReadOnlyContext): Promise<Outcome<Node[]>> {
+  const { app, destination, project } = readOnlyContext;
   if (!project.orphanedResources) return done([]);
-  const exists = await applications(glance);
+  const exists = await applications(readOnlyContext);
   if (exists.kind !== "done") return exists;
   const found = await orphansOf(destination, project, app, exists.value);
   return done(found.map((object) => nodeOf(object, undefined)).sort((a, b) => (`${a.kind} ${a.name}` < `${b.kind} ${b.name}` ? -1 : 1)));
 }
 
 /** One of them, to be looked at; what is none of them is told apart from what is not there by nobody. */
-export async function findOrphan(glance: Glance, key: ResourceKey): Promise<Outcome<KubeObject>> {
-  const { app, destination, project, reads } = glance;
+export async function findOrphan(readOnlyContext: ReadOnlyContext, key: ResourceKey): Promise<Outcome<KubeObject>> {
+  const { app, destination, project, reads } = readOnlyContext;
   const none = stop(NOT_PART, `${key.kind} ${key.name} is no part of application ${app.metadata.name}`);
   const { namespace } = app.spec.destination;
   if (!project.orphanedResources || !namespace || key.namespace !== namespace) return none;
@@ -32,12 +32,12 @@ export async function findOrphan(glance: Glance, key: ResourceKey): Promise<Outc
   const path = resourcePath(resource.value, namespace, key.name);
   const got = (await eyes.json("GET", path, { deadlineMs: 10_000 })) as Outcome<KubeObject>;
   if (got.kind !== "done") return got.reason === KUBE.notFound || got.reason === KUBE.forbidden ? none : got;
-  const exists = await applications(glance);
+  const exists = await applications(readOnlyContext);
   if (exists.kind !== "done") return exists;
   return isOrphan(destination, project, app, exists.value, got.value, resource.value) ? got : none;
 }
 
-async function applications({ deps }: Glance): Promise<Outcome<(name: string) => boolean>> {
+async function applications({ deps }: ReadOnlyContext): Promise<Outcome<(name: string) => boolean>> {
   const all = await deps.home.list(RESOURCES.application, { namespace: deps.namespace });
   if (all.kind !== "done") return all;
   const names = new Set(all.value.items.map(({ metadata }) => metadata.name));

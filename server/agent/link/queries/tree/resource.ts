@@ -7,7 +7,7 @@ import type { KubeObject } from "../../../../kube/object.ts";
 import type { Application } from "../../../controller/application.ts";
 import { findPart, NOT_PART, type ResourceKey } from "../../../controller/cluster/resource-membership.ts";
 import { masked } from "../mask.ts";
-import { type Glance, withGlance } from "../read-only-context.ts";
+import { type ReadOnlyContext, withReadOnlyContext } from "../read-only-context.ts";
 import { objectOf, type Read } from "../task.ts";
 import { findOrphan } from "./orphans.ts";
 
@@ -19,15 +19,15 @@ export const applicationResource: Read = async (tc, task) => {
   if (key.kind !== "done") return key;
   const app = await objectOf(tc, task, "applications");
   if (app.kind !== "done") return app;
-  return withGlance(tc, app.value as Application, async (glance) => {
-    const live = await liveResource(glance, key.value);
+  return withReadOnlyContext(tc, app.value as Application, async (readOnlyContext) => {
+    const live = await liveResource(readOnlyContext, key.value);
     if (live.kind !== "stop" || live.reason !== NOT_PART) return live;
-    const orphan = await findOrphan(glance, key.value);
+    const orphan = await findOrphan(readOnlyContext, key.value);
     return orphan.kind === "done" ? shown(orphan.value, { actions: [], orphan: true }) : orphan;
   });
 };
 
-export async function liveResource({ app, destination }: Glance, key: ResourceKey): Promise<Outcome<Schemas["LiveResource"]>> {
+export async function liveResource({ app, destination }: ReadOnlyContext, key: ResourceKey): Promise<Outcome<Schemas["LiveResource"]>> {
   const part = await findPart(app, destination, key);
   if (part.kind !== "done") return part;
   const { object, resource } = part.value;

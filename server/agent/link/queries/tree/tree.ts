@@ -10,7 +10,7 @@ import { belongs } from "../../../controller/projects.ts";
 import { appLabel } from "../../../controller/tracking.ts";
 import { defined } from "../../deliveries/spec.ts";
 import { inParallel } from "../parallel.ts";
-import { type Glance, withGlance } from "../read-only-context.ts";
+import { type ReadOnlyContext, withReadOnlyContext } from "../read-only-context.ts";
 import { objectOf, type Read } from "../task.ts";
 import { type Node, nodeOf } from "./nodes.ts";
 import { orphansIn } from "./orphans.ts";
@@ -24,19 +24,19 @@ const PARALLEL = 6;
 export const applicationTree: Read = async (tc, task) => {
   const app = await objectOf(tc, task, "applications");
   if (app.kind !== "done") return app;
-  return withGlance(tc, app.value as Application, async (glance) => {
-    const gathering = new Below(glance.destination, { home: glance.app.spec.destination.namespace });
-    const roots = await rootsOf(glance, gathering);
+  return withReadOnlyContext(tc, app.value as Application, async (readOnlyContext) => {
+    const gathering = new Below(readOnlyContext.destination, { home: readOnlyContext.app.spec.destination.namespace });
+    const roots = await rootsOf(readOnlyContext, gathering);
     if (roots.kind !== "done") return roots;
     const present = [...roots.value.values()].flatMap(({ object }) => object ?? []);
     const below = descendants(present, await gathering.of(present));
-    const { judge } = glance.destination.settings;
+    const { judge } = readOnlyContext.destination.settings;
     const shown = below.slice(0, Math.max(0, MAX_NODES - roots.value.size));
     await gathering.complete(shown);
     await judge.prepare([[...roots.value.values()].map(({ object }) => object), shown.map(({ object }) => object)]);
     const nodes = [...roots.value.values()].slice(0, MAX_NODES).map(({ object, row }) => rootNode(object, row, object && judge.of(object)));
     for (const { object, parents } of shown) nodes.push(nodeOf(object, judge.of(object), { parents }));
-    const orphans = await orphansIn(glance);
+    const orphans = await orphansIn(readOnlyContext);
     if (orphans.kind !== "done") return orphans;
     const truncated = gathering.truncated || nodes.length < roots.value.size + below.length || orphans.value.length > MAX_ORPHANS;
     return done(
@@ -71,7 +71,7 @@ function rootNode(object: KubeObject | undefined, row: ResourceStatus | undefine
 }
 
 /** What Git describes and what is still there of before, with what each is now; hooks too. */
-export async function rootsOf({ app, destination }: Glance, below: Below): Promise<Outcome<Map<string, Root>>> {
+export async function rootsOf({ app, destination }: ReadOnlyContext, below: Below): Promise<Outcome<Map<string, Root>>> {
   const roots = new Map<string, Root>();
   const rows = (app.status?.resources ?? []).slice(0, MAX_NODES);
   for (const row of rows) roots.set(keyOf(shapeOf(row)), { row });

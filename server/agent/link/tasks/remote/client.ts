@@ -2,13 +2,13 @@ import { Pool } from "undici";
 import { again, done, type Outcome } from "../../../../base/outcome.ts";
 import type { Secret } from "../../../../base/secret.ts";
 import { Box } from "../../../cache/box.ts";
-import type { Question, ReadDoor, Tell } from "../../queries/task.ts";
+import type { QueryApi, Question, Tell } from "../../queries/task.ts";
 import { ALIVE_MS, boundOfCall, boundOfFrame, type Call, type Frame, framesIn, PATH } from "./wire.ts";
 
 const UNREACHABLE = "ControllerUnreachable";
 
 /** The controller over the network: `http://host:port`. */
-export class ReadsClient implements ReadDoor {
+export class ReadsClient implements QueryApi {
   readonly #pool: Pool;
   readonly #box: Box;
   readonly #address: string;

@@ -6,7 +6,7 @@ import { loadConfig } from "../../../../kube/config.ts";
 import { localRepo } from "../../../controller/engine.ts";
 import { RepoClient } from "../../../repo/client.ts";
 import { repoSecret, sharedSecret } from "../../../repo/secret.ts";
-import type { RepoDoor } from "../../../repo/types.ts";
+import type { RepoApi } from "../../../repo/types.ts";
 import { patternsOf } from "../../patterns.ts";
 import { isBeside, noRepo } from "../../queries/beside.ts";
 import { providersOf } from "../../queries/generate.ts";
@@ -33,7 +33,7 @@ export async function runReads(env: NodeJS.ProcessEnv, signal: AbortSignal): Pro
   const remote = env.OUTPOST_REPO_URL && !beside ? new RepoClient(env.OUTPOST_REPO_URL, repoSecret(env)) : undefined;
   // Charts that look things up are rendered here, if there are any: a repo server elsewhere must not see a cluster.
   const local = lazily(() => localRepo(env.OUTPOST_WORK ? { ...env, OUTPOST_WORK: `${env.OUTPOST_WORK}/reads` } : env));
-  const repo: RepoDoor = beside ? noRepo() : (remote ?? (await local.get()).door);
+  const repo: RepoApi = beside ? noRepo() : (remote ?? (await local.get()).door);
   const namespace = env.POD_NAMESPACE || env.OUTPOST_NAMESPACE || "outpost-agent";
   const parts = {
     ctx: { client, namespace, patterns: patternsOf(env), sealSeed: new Secret(""), log },

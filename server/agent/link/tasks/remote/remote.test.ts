@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import { request } from "undici";
 import { done, type Outcome, stop } from "../../../../base/outcome.ts";
 import { Secret } from "../../../../base/secret.ts";
-import type { ReadDoor } from "../../queries/task.ts";
+import type { QueryApi } from "../../queries/task.ts";
 import { ReadsClient } from "./client.ts";
 import { readsServer } from "./server.ts";
 import { framesIn, lengthOf, MAX_CALL_BYTES, MAX_FRAME_BYTES, PATH } from "./wire.ts";
@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 const question = { task: "t", kind: "application.tree", params: { key: "a" }, fence: 7, token: "of-the-lease" };
 
 /** A controller that answers as `door` says, and the link's client of it. */
-async function between<T>(door: Partial<ReadDoor>, work: (client: ReadsClient, url: string) => Promise<T>, secret = SECRET): Promise<T> {
+async function between<T>(door: Partial<QueryApi>, work: (client: ReadsClient, url: string) => Promise<T>, secret = SECRET): Promise<T> {
   const server = readsServer({ answer: async () => done({}), logs: async () => done(undefined), ...door }, new Secret(SECRET), log);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -34,7 +34,7 @@ test("a question reaches the controller without its lease, and the answer comes 
   ];
   for (const want of answers) {
     const asked: unknown[] = [];
-    const answer: ReadDoor["answer"] = async (account, given) => {
+    const answer: QueryApi["answer"] = async (account, given) => {
       asked.push([account, given]);
       return want;
     };
@@ -47,7 +47,7 @@ test("log lines arrive in order and no faster than they are taken", async () => 
   const told: string[] = [];
   let ahead = 0;
   let most = 0;
-  const logs: ReadDoor["logs"] = async (_, __, tell) => {
+  const logs: QueryApi["logs"] = async (_, __, tell) => {
     for (let i = 0; i < 300; i++) {
       most = Math.max(most, ++ahead);
       await tell("stdout", `${i} ${"x".repeat(100_000)}`);
@@ -75,7 +75,7 @@ test("log lines arrive in order and no faster than they are taken", async () => 
 test("a reader that leaves ends the reading in the controller", async () => {
   let ended: Promise<void> | undefined;
   const reader = new AbortController();
-  const logs: ReadDoor["logs"] = async (_, __, tell, signal) => {
+  const logs: QueryApi["logs"] = async (_, __, tell, signal) => {
     ended = new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     await tell("stdout", "first");
     await ended;
@@ -91,7 +91,7 @@ test("a reader that leaves ends the reading in the controller", async () => {
 
 test("without the shared secret nothing is asked and nothing can be read", async () => {
   let asked = 0;
-  const answer: ReadDoor["answer"] = async () => {
+  const answer: QueryApi["answer"] = async () => {
     asked++;
     return done({ secret: "of the cluster" });
   };
@@ -118,7 +118,7 @@ test("without the shared secret nothing is asked and nothing can be read", async
 });
 
 test("a controller that fails or cannot be reached is named", async () => {
-  const answer: ReadDoor["answer"] = async () => {
+  const answer: QueryApi["answer"] = async () => {
     throw new Error("a defect");
   };
   expect(await between({ answer }, (client) => client.answer("acme", question, never))).toMatchObject({ reason: "InternalError" });
@@ -136,7 +136,7 @@ test("the controller answers a bounded number of questions at once", async () =>
     release = resolve;
   });
   let begun = 0;
-  const answer: ReadDoor["answer"] = async () => {
+  const answer: QueryApi["answer"] = async () => {
     begun++;
     await gate;
     return done({});

@@ -3,7 +3,7 @@ import { type Outcome, stop } from "../../../../base/outcome.ts";
 import type { Secret } from "../../../../base/secret.ts";
 import type { Log } from "../../../../link/log.ts";
 import { Box } from "../../../cache/box.ts";
-import type { ReadDoor } from "../../queries/task.ts";
+import type { QueryApi } from "../../queries/task.ts";
 import { ALIVE_MS, boundOfCall, boundOfFrame, type Call, FRESH_MS, type Frame, lengthOf, MAX_CALL_BYTES, PATH } from "./wire.ts";
 
 /** The link asks 16 questions and reads 8 logs at once; one that takes over from another may overlap with it. */
@@ -13,7 +13,7 @@ const MAX_AT_ONCE = 48;
  * The controller's only operation for others: a sealed question about the cluster, a sealed answer. A caller without the shared secret
  * can neither ask nor read an answer, so the network needs no TLS for it. Nothing behind it writes.
  */
-export function readsServer(door: ReadDoor, secret: Secret, log: Log): Server {
+export function readsServer(door: QueryApi, secret: Secret, log: Log): Server {
   const box = new Box(secret, "reads");
   const running = { count: 0 };
   const server = createServer((request, response) => {
@@ -26,7 +26,7 @@ export function readsServer(door: ReadDoor, secret: Secret, log: Log): Server {
 }
 
 interface Parts {
-  door: ReadDoor;
+  door: QueryApi;
   box: Box;
   log: Log;
   running: { count: number };

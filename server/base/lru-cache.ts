@@ -8,7 +8,7 @@ interface Entry<V> {
  * Answers that can be found again, by key: those asked for last, of so much weight together. What nobody asked for in `ms` goes with the
  * next that comes, so that a program holds what it works with and not all that it ever saw. The newest stays, whatever its weight.
  */
-export class Kept<V> {
+export class LruCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
   readonly #most: number;
   readonly #ms: number;

@@ -7,7 +7,7 @@ import { ensureAccount } from "../store/store.ts";
 import { onBothStores } from "../testing/database.ts";
 import { openDelegate } from "../testing/sessions.ts";
 import { keepReading, leaseQuestions, renewLeases } from "./lease.ts";
-import { linesOf } from "./lines.ts";
+import { linesOf } from "./log-stream.ts";
 import { sweepTasks } from "./sweep.ts";
 
 const HOUR = 3_600;

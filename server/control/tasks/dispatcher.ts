@@ -1,8 +1,8 @@
 import type { SessionRow } from "../store/sessions.ts";
 import type { Database } from "../store/sql.ts";
-import { type Offer, Queue } from "./known.ts";
 import { repeatLeases, type WorkerTask } from "./lease.ts";
-import { type Standing, standingsOf } from "./standing.ts";
+import { type Offer, Queue } from "./queue-snapshot.ts";
+import { type Standing, standingsOf } from "./worker-state.ts";
 
 /** The queue is looked at anew so often while somebody waits, as a wake-up may have been lost. */
 const LOOK_MS = 1_000;
@@ -42,11 +42,11 @@ interface Waiting extends Asking {
 }
 
 /**
- * Where the workers of an account that are connected to this replica wait for tasks. A task that is queued wakes the desk, not the workers:
+ * Where the workers of an account that are connected to this replica wait for tasks. A task that is queued wakes the dispatcher, not the workers:
  * it leases for all of them in one statement and answers those who got something. With 500 workers that each looked for
  * themselves, every task would cost 500 statements; here it costs one or two.
  */
-export class Desk {
+export class Dispatcher {
   readonly #db: Database;
   readonly #account: string;
   readonly #failed: (error: unknown) => void;
@@ -228,29 +228,29 @@ export class Desk {
   }
 }
 
-/** The desks of this replica. */
-export class Desks {
+/** The dispatchers of this replica. */
+export class Dispatchers {
   readonly #db: Database;
   readonly #failed: (error: unknown) => void;
-  readonly #desks = new Map<string, Desk>();
+  readonly #dispatchers = new Map<string, Dispatcher>();
 
   constructor(db: Database, failed: (error: unknown) => void) {
     this.#db = db;
     this.#failed = failed;
   }
 
-  of(account: string): Desk {
-    const desk = this.#desks.get(account) ?? new Desk(this.#db, account, this.#failed);
-    this.#desks.set(account, desk);
-    return desk;
+  of(account: string): Dispatcher {
+    const dispatcher = this.#dispatchers.get(account) ?? new Dispatcher(this.#db, account, this.#failed);
+    this.#dispatchers.set(account, dispatcher);
+    return dispatcher;
   }
 
   /** Workers of delegates that wait here. */
   get size(): number {
-    return [...this.#desks.values()].reduce((n, desk) => n + desk.size, 0);
+    return [...this.#dispatchers.values()].reduce((n, dispatcher) => n + dispatcher.size, 0);
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#desks.values()].map((desk) => desk.close()));
+    await Promise.all([...this.#dispatchers.values()].map((dispatcher) => dispatcher.close()));
   }
 }

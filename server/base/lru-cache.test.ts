@@ -1,7 +1,7 @@
-import { Kept } from "./kept.ts";
+import { LruCache } from "./lru-cache.ts";
 
 test("of too much the one goes that was asked for longest ago, and never the newest", () => {
-  const kept = new Kept<number>({ most: 10, ms: 1_000 });
+  const kept = new LruCache<number>({ most: 10, ms: 1_000 });
   kept.set("a", 1, 4);
   kept.set("b", 2, 4);
   expect(kept.get("a")).toBe(1);
@@ -15,7 +15,7 @@ test("of too much the one goes that was asked for longest ago, and never the new
 
 test("what nobody asked for in a while goes when something comes", () => {
   let now = 0;
-  const kept = new Kept<string>({ most: 1_000, ms: 100, now: () => now });
+  const kept = new LruCache<string>({ most: 1_000, ms: 100, now: () => now });
   kept.set("a", "a");
   kept.set("b", "b");
   now = 90;
@@ -26,7 +26,7 @@ test("what nobody asked for in a while goes when something comes", () => {
 });
 
 test("the same key again counts once", () => {
-  const kept = new Kept<number>({ most: 5, ms: 1_000 });
+  const kept = new LruCache<number>({ most: 5, ms: 1_000 });
   for (let i = 0; i < 10; i++) kept.set("a", i, 4);
   kept.set("b", 0, 1);
   expect([kept.get("a"), kept.size]).toEqual([9, 2]);

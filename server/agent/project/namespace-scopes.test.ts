@@ -1,5 +1,5 @@
 import { instanceOf } from "./instance.ts";
-import { Places, type Scope } from "./places.ts";
+import { Places, type Scope } from "./namespace-scopes.ts";
 
 const OWN = "outpost";
 type App = { metadata: { name: string; namespace: string } };

@@ -7,7 +7,7 @@ import { createTaskRow } from "./create.ts";
 import { keepReading } from "./lease.ts";
 import { readLogs } from "./logs.ts";
 import { type TaskRow, tryFindTask, tryLockTask } from "./rows.ts";
-import { settle } from "./settle.ts";
+import { settle } from "./transition.ts";
 
 export type Line = Schemas["TaskLog"]["items"][number];
 

@@ -39,7 +39,7 @@ export const getMetrics = (s: Services): Handler<"getMetrics"> => {
   };
 };
 
-async function countQueue({ db, metrics, desks }: Services): Promise<void> {
+async function countQueue({ db, metrics, dispatchers }: Services): Promise<void> {
   const depths = await queueDepth(db);
   for (const level of ["account", "org", "project"] as const) {
     const found = depths.find((d) => d.level === level);
@@ -48,7 +48,7 @@ async function countQueue({ db, metrics, desks }: Services): Promise<void> {
     metrics.oldestWait.set({ level }, found?.oldestSeconds ?? 0);
     metrics.running.set({ level }, found?.running ?? 0);
   }
-  metrics.waiting.set(desks.size);
+  metrics.waiting.set(dispatchers.size);
   const { generated, discovered, most } = await countDiscovered(db);
   metrics.discovered.set({ origin: "generated" }, generated);
   metrics.discovered.set({ origin: "discovered" }, discovered);
