@@ -56,8 +56,8 @@ export async function show(root: string, memory: Memory): Promise<number> {
     [`${alias} app get guestbook`, "what is where, and since when"],
     [`export KUBECONFIG=${kubeconfig}`, "for kubectl"],
     ["kubectl -n guestbook delete deployment guestbook", "and watch it come back"],
-    [`${alias} app watch guestbook`, ""],
-    [`${alias} task run shell.run --script 'uname -a' --follow`, "on the delegate"],
+    [`${alias} app watch guestbook`, "each change as it happens"],
+    [`${alias} task run shell.run --script 'uname -a' --follow`, "runs a task on the delegate"],
     ["npm run quickstart -- --down", "removes everything"],
   ] as const)
     console.log(`  ${command.padEnd(62)} ${c.dim(why)}`);

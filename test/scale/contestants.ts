@@ -96,7 +96,7 @@ async function ours(url: string): Promise<Contestant> {
   await ensureAccount(db, "a");
   const scope = { account: "a", org: "", project: "" };
   const sessions = await Promise.all(Array.from({ length: WORKERS }, (_, i) => openDelegate(db, `w${i}`, scope, { capacity: 1_000 })));
-  const desk = new Dispatcher(db, "a", (error) => {
+  const dispatcher = new Dispatcher(db, "a", (error) => {
     throw error;
   });
   const task = { ...scope, kind: "shell.run", params: payload, selectors: [], timeoutSeconds: 600, maxAttempts: 3, idempotent: false };
@@ -116,7 +116,7 @@ async function ours(url: string): Promise<Contestant> {
       setMaxListeners(WORKERS + 1, stop.signal);
       const worker = async (s: SessionRow) => {
         while (ended < n) {
-          const { tasks } = await desk.ask({ session: s, free: BATCH }, stop.signal);
+          const { tasks } = await dispatcher.ask({ session: s, free: BATCH }, stop.signal);
           await Promise.all(tasks.map((t) => completeTaskRow(db, s, t.task, { fence: t.fence, outcome: "succeeded" })));
           ended += tasks.length;
           if (ended >= n) stop.abort();
@@ -129,7 +129,7 @@ async function ours(url: string): Promise<Contestant> {
       );
     },
     async stop() {
-      await desk.close();
+      await dispatcher.close();
       await db.close();
     },
   };
