@@ -1,0 +1,19 @@
+import type { loadConfig } from "../kube/config.ts";
+import { usage } from "./failure.ts";
+import type { Io } from "./io.ts";
+
+/** The cluster that `--kubeconfig` and `--context` name. A file that cannot be used is a mistake of the command line. */
+export function clusterOf(
+  io: Io,
+  load: typeof loadConfig,
+  flags: { kubeconfig?: string; context?: string },
+): ReturnType<typeof loadConfig> {
+  try {
+    return load({ ...io.env, KUBECONFIG: flags.kubeconfig ?? io.env.KUBECONFIG, OUTPOST_KUBE_CONTEXT: flags.context });
+  } catch (error) {
+    const { code, message, path } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw usage(`there is no file ${path}; name a kubeconfig with --kubeconfig or KUBECONFIG`);
+    const what = message.split("\n")[0]!.replace(/:$/, "");
+    throw usage(what.includes("kubeconfig") ? what : `the kubeconfig cannot be read: ${what}`);
+  }
+}
