@@ -7,6 +7,7 @@ import { functionPage, page } from "./generate/docs.ts";
 import { examples } from "./generate/examples.ts";
 import { schemaJson } from "./generate/json.ts";
 import { type Contract, nounsOf, statusOf } from "./generate/noun.ts";
+import { waiting } from "./generate/waiting.ts";
 import type { Provider } from "./protocol/provider.ts";
 import type { Noun } from "./resources/noun.ts";
 import { importForm } from "./resources/scope.ts";
@@ -80,7 +81,7 @@ async function pages(nouns: Noun[], provider: Provider): Promise<Map<string, str
     const importId = importForm(noun).replace(/[[\]]/g, "").replace(/\bid$/, "example");
     out.set(
       join("resources", `${short(noun.type)}.md`),
-      page({ title: `${noun.type} (Resource)`, schema: noun.schema, example: examples[noun.type], importId }),
+      page({ title: `${noun.type} (Resource)`, schema: noun.schema, example: examples[noun.type], importId, notes: waiting[noun.type] }),
     );
     const data = await provider.dataSources[noun.type]!();
     const example = `data "${noun.type}" "example" {\n  id = "example"\n${noun.scopes.includes("account") ? "" : '  org = "team"\n'}}`;

@@ -60,11 +60,21 @@ async function judged(matrix: Matrix, base: object, wanted: object): Promise<Ver
   }
 }
 
-async function singles(noun: Noun, base: Base, matrix: Matrix): Promise<Found[]> {
+/** Does something with each element, on every object of the noun at once, so that test and service each have a processor. */
+async function shared<T>(list: readonly T[], matrices: readonly Matrix[], work: (one: T, matrix: Matrix) => Promise<void>): Promise<void> {
+  const rest = list.values();
+  await Promise.all(
+    matrices.map(async (matrix) => {
+      for (const one of rest) await work(one, matrix);
+    }),
+  );
+}
+
+async function singles(noun: Noun, base: Base, matrices: readonly Matrix[]): Promise<Found[]> {
   const legal = legalOf(base);
   const all = legal.casesOf(`${noun.name}Spec`, base.spec as never);
   const found: Found[] = [];
-  const judge = async (one: Case): Promise<boolean> => {
+  const judge = async (one: Case, matrix: Matrix): Promise<boolean> => {
     const start = startOf(base, one);
     const along = base.along?.[`${dotted(one.path)}=${String(one.value)}`];
     const verdict = await judged(matrix, start, { ...legal.put(`${noun.name}Spec`, start as never, one), ...along });
@@ -77,31 +87,32 @@ async function singles(noun: Noun, base: Base, matrix: Matrix): Promise<Found[]>
     return verdict.kind === "held";
   };
   const fields = base.only ? all.filter(({ path }) => base.only!.includes(dotted(path))) : all;
-  for (const some of grouped(fields)) {
+  await shared(grouped(fields), matrices, async (some, matrix) => {
     const first = chosen(some, VALUES);
     let held = false;
-    for (const one of first) held = (await judge(one)) || held;
+    for (const one of first) held = (await judge(one, matrix)) || held;
     // A field of which the service took none of these has another value that it takes.
-    for (const one of some) if (!held && !first.includes(one)) held = await judge(one);
-  }
+    for (const one of some) if (!held && !first.includes(one)) held = await judge(one, matrix);
+  });
   return found;
 }
 
 /** Two fields at once, each with a value that it may have. */
-async function pairs(noun: Noun, base: Base, matrix: Matrix, found: readonly Found[]): Promise<string[]> {
+async function pairs(noun: Noun, base: Base, matrices: readonly Matrix[], found: readonly Found[]): Promise<string[]> {
   const random = seeded(Number(process.env.RANDOM_SEED ?? 20_26));
   const legal = legalOf(base);
   const alone = (one: Case) => startOf(base, one) === base.spec && !base.along?.[`${dotted(one.path)}=${String(one.value)}`];
   const held = found.filter(({ one, verdict }) => verdict.kind === "held" && alone(one)).map(({ one }) => one);
   const lies: string[] = [];
-  for (let i = 0; i < PAIRS && held.length > 1; i++) {
-    const [a, b] = [0, 0].map(() => held[Math.floor(random() * held.length)]!) as [Case, Case];
+  const any = () => held[Math.floor(random() * held.length)]!;
+  const both = Array.from({ length: held.length > 1 ? PAIRS : 0 }, () => [any(), any()] as const);
+  await shared(both, matrices, async ([a, b], matrix) => {
     const [x, y] = [dotted(a.path), dotted(b.path)];
-    if (x.startsWith(y) || y.startsWith(x)) continue;
+    if (x.startsWith(y) || y.startsWith(x)) return;
     const name = `${noun.name}Spec`;
     const verdict = await judged(matrix, base.spec, legal.put(name, legal.put(name, base.spec as never, a), b));
     if (verdict.kind === "lie") lies.push(`${x} = ${JSON.stringify(a.value)} with ${y} = ${JSON.stringify(b.value)}: ${verdict.what}`);
-  }
+  });
   return lies;
 }
 
@@ -169,15 +180,16 @@ test.each(names)("%s: every value of every attribute, set behind Terraform's bac
   const base = BASES[name]!;
   const noun = (await loadNouns()).find((one) => one.name === (base.noun ?? name))!;
   const provider = createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: service.key });
-  const matrix = await Matrix.open(service, noun, provider, schemas, base.org);
+  const ids = base.many ? ["matrix", "matrix-2", "matrix-3"] : ["matrix"];
+  const matrices = await Promise.all(ids.map((id) => Matrix.open(service, noun, provider, schemas, { org: base.org, id })));
   try {
-    const found = await singles(noun, base, matrix);
+    const found = await singles(noun, base, matrices);
     const lies = found.flatMap(({ one, verdict }) =>
       verdict.kind === "lie" ? [`${dotted(one.path)} = ${JSON.stringify(one.value)}: ${verdict.what}`] : [],
     );
-    expect([...lies, ...(await pairs(noun, base, matrix, found))]).toEqual([]);
+    expect([...lies, ...(await pairs(noun, base, matrices, found))]).toEqual([]);
     expect(unreached(found, base.fixed)).toEqual([]);
   } finally {
-    matrix.close();
+    for (const matrix of matrices) matrix.close();
   }
 });

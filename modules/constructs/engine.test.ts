@@ -7,6 +7,7 @@ import {
   OutpostApplicationSet,
   type OutpostApplicationSetProps,
   OutpostAppProject,
+  OutpostArgoProjectMapping,
   OutpostCertificate,
   OutpostCluster,
   OutpostGnupgKey,
@@ -126,6 +127,25 @@ test("an application in a project waits for it and for those before it, and may 
   });
 });
 
+test("a mapping shows what an agent finds where its team looks, and goes before the agent", () => {
+  const json = synth((s) => {
+    const beside = new OutpostAgent(s, "agent", { agentId: "argo", engine: "argocd", endpoint: "https://outpost.example.com" });
+    const team = new l1.Organization(s, "team", { id: "shop" });
+    new OutpostArgoProjectMapping(s, "shop", { mappingId: "shop", agent: beside, argoProject: "shop-*", targetOrg: team.id });
+  });
+  const agentName = name(json.resource.outpost_agent);
+  expect(only(json.resource.outpost_argo_project_mapping)).toEqual({
+    id: "shop",
+    agent: `\${outpost_agent.${agentName}.id}`,
+    argo_project: "shop-*",
+    target_org: `\${outpost_organization.${name(json.resource.outpost_organization)}.id}`,
+    depends_on: [`helm_release.${Object.keys(json.resource.helm_release).find((one) => one.startsWith("agent_install_release"))}`],
+  });
+});
+
+const mapping = (props: object) =>
+  synth((s) => new OutpostArgoProjectMapping(s, "m", { mappingId: "m", agent, argoProject: "shop", ...props }));
+
 const repository = (props: object) =>
   synth((s) => new OutpostRepository(s, "code", { repositoryId: "code", agent, url: "https://git.example.com/a.git", ...props }));
 
@@ -167,6 +187,8 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   ["half a certificate", () => repository({ tlsClientCertData: "c", credentialsVersion: "1" }), /go together/],
   ["credentials without a version", () => repository({ password: "p" }), /say credentialsVersion/],
+  ["a mapping to nowhere", () => mapping({}), /give targetOrg/],
+  ["a mapping out of the agent's organisation", () => mapping({ org: "team", targetOrg: "shop" }), /targetOrg must be team/],
   [
     "a certificate for nothing",
     () => synth((s) => new OutpostCertificate(s, "c", { certificateId: "c", agent, host: "h" })),

@@ -3,6 +3,7 @@ export * from "./agent.ts";
 export * from "./app-project.ts";
 export * from "./application.ts";
 export * from "./application-set.ts";
+export * from "./argo-project-mapping.ts";
 /** The provider's own resources, one class each. */
 export * as l1 from "./bindings/index.ts";
 export { OutpostProvider, type OutpostProviderConfig } from "./bindings/provider.ts";

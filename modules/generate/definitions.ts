@@ -1,5 +1,6 @@
 /** The HCL modules that are generated: each one a construct with variables. */
-import { OutpostAgent, OutpostDelegate, type OutpostNamespace } from "../constructs/index.ts";
+import { propertyAccess, TerraformIterator, Token } from "cdktf";
+import { l1, OutpostAgent, OutpostDelegate, type OutpostNamespace } from "../constructs/index.ts";
 import type { WorkerRelease } from "../constructs/worker.ts";
 import type { ModuleDefinition, ModuleStack } from "./module.ts";
 import { projectModule } from "./project.ts";
@@ -20,6 +21,17 @@ connected and destroyed before the agent goes.`,
   source   = "…/modules/hcl/agent"
   id       = "production"
   endpoint = "https://outpost.example.com"
+}
+
+# Beside an Argo CD: what its projects \`shop-*\` hold is shown in the organization \`shop\`.
+module "argo" {
+  source                = "…/modules/hcl/agent"
+  id                    = "argo"
+  endpoint              = "https://outpost.example.com"
+  namespace             = "argocd"
+  create_namespace      = false
+  engine                = "argocd"
+  argo_project_mappings = { shop = { argo_project = "shop-*", target_org = "shop" } }
 }`,
   comments: {
     "ephemeral.outpost_agent_token.agent": TOKEN_COMMENT,
@@ -75,6 +87,12 @@ connected and destroyed before the agent goes.`,
       default: [],
       description: "The only hosts that application sets may ask for repositories and pull requests; none allows all.",
     });
+    const mappings = stack.variable("argo_project_mappings", {
+      type: "map(object({ argo_project = string, target_org = optional(string), target_project = optional(string) }))",
+      default: {},
+      description:
+        "Shows the discovered objects of Argo CD projects in organizations and projects, by the id of the mapping. `argo_project` is a name or a glob; `target_org` may be left out if the agent belongs to an organization.",
+    });
     const agent = new OutpostAgent(stack, "agent", {
       ...common,
       shards: shards.numberValue,
@@ -88,6 +106,19 @@ connected and destroyed before the agent goes.`,
       keepCrds: keepCrds.booleanValue,
     });
     nameReleases(agent.install, "agent");
+    const each = TerraformIterator.fromMap(mappings.value as never);
+    // The registration is enough: what is discovered later is shown at its place from the first report on.
+    const mapping = new l1.ArgoProjectMapping(stack, "mapping", {
+      forEach: each,
+      id: each.key,
+      org: common.org,
+      project: common.project,
+      agent: agent.agent.id,
+      argoProject: Token.asString(propertyAccess(each.value, ["argo_project"])),
+      targetOrg: Token.asString(propertyAccess(each.value, ["target_org"])),
+      targetProject: Token.asString(propertyAccess(each.value, ["target_project"])),
+    });
+    mapping.overrideLogicalId("agent");
     stack.output("agent_id", { value: agent.agent.id, description: "Id of the agent, once it is connected.", dependsOn: agent.ready });
     stack.output("uid", { value: agent.agent.uid, description: "UID that the service gave the agent." });
     stack.output("namespace", { value: agent.install.release.namespace, description: "Namespace in which the agent runs." });

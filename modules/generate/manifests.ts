@@ -40,13 +40,22 @@ export function generateManifests(helm: string, charts: string): Record<string, 
     const text = JSON.stringify(manifests.map(withDigestSlots), null, 1);
     files[file] = `${HEADER}export const ${name} = ${text} as const;\n`;
   };
-  for (const layout of ["split", "all", "beside"] as const) {
-    for (const access of ["cluster", "namespaced"] as const) {
-      const engine = layout === "beside" ? { engine: "none" } : { mode: layout };
-      const values = agentValues({ ...engine, namespaced: access === "namespaced", crds: { install: false } });
-      add(`agent-${layout}-${access}.ts`, `agent_${layout}_${access}`, render("outpost-agent", "outpost-agent", values));
-    }
-  }
+  const objects: string[] = [];
+  const layouts = Object.fromEntries(
+    (["split", "all", "beside"] as const).map((layout) => [
+      layout,
+      Object.fromEntries(
+        (["cluster", "namespaced"] as const).map((access) => {
+          const engine = layout === "beside" ? { engine: "none" } : { mode: layout };
+          const values = agentValues({ ...engine, namespaced: access === "namespaced", crds: { install: false } });
+          const rendered = render("outpost-agent", "outpost-agent", values).map((one) => JSON.stringify(withDigestSlots(one), null, 1));
+          return [access, rendered.map((text) => placeOf(objects, text))];
+        }),
+      ),
+    ]),
+  );
+  files["agent.ts"] =
+    `${HEADER}/** Each object once; a layout is the places of its objects, in order. */\nexport const agentObjects = [\n${objects.join(",\n")}\n] as const;\nexport const agentLayouts = ${JSON.stringify(layouts)} as const;\n`;
   // The same for all that have them, and large.
   const all = render(
     "outpost-agent",
@@ -67,6 +76,12 @@ export function generateManifests(helm: string, charts: string): Record<string, 
   add("delegate.ts", "delegate", [...own, ...inNamespace.filter((one) => one.kind === "RoleBinding")]);
   add("namespace.ts", "namespace", render("outpost-namespace", "outpost-namespace", { name: slots.namespace }, "default"));
   return files;
+}
+
+/** Where a text is in a list, to which it is added when it is new. */
+function placeOf(list: string[], text: string): number {
+  const at = list.indexOf(text);
+  return at >= 0 ? at : list.push(text) - 1;
 }
 
 const common = {

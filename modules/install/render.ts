@@ -1,12 +1,7 @@
 /** The manifests and Helm values that the service hands out. Pure: the charts were rendered when the project was generated. */
 import { createHash } from "node:crypto";
 import { type Filling, fill } from "./fill.ts";
-import { agent_all_cluster } from "./generated/agent-all-cluster.ts";
-import { agent_all_namespaced } from "./generated/agent-all-namespaced.ts";
-import { agent_beside_cluster } from "./generated/agent-beside-cluster.ts";
-import { agent_beside_namespaced } from "./generated/agent-beside-namespaced.ts";
-import { agent_split_cluster } from "./generated/agent-split-cluster.ts";
-import { agent_split_namespaced } from "./generated/agent-split-namespaced.ts";
+import { agentLayouts, agentObjects } from "./generated/agent.ts";
 import { crds } from "./generated/crds.ts";
 import { delegate } from "./generated/delegate.ts";
 import { namespace } from "./generated/namespace.ts";
@@ -14,18 +9,12 @@ import { isFilled, shape } from "./shape.ts";
 import { DEFAULT_IMAGE, delegateName, type InstallValues, permissionsOf } from "./values.ts";
 import { comment, some, yaml } from "./yaml.ts";
 
-const AGENTS = {
-  split: { cluster: agent_split_cluster, namespaced: agent_split_namespaced },
-  all: { cluster: agent_all_cluster, namespaced: agent_all_namespaced },
-  /** An Argo CD does the work; its definitions are there. */
-  beside: { cluster: agent_beside_cluster, namespaced: agent_beside_namespaced },
-};
-
 /** Everything that installs an agent, for `kubectl apply -f -`. */
 export function renderAgentManifest(values: InstallValues): string {
   const beside = values.engine === "argocd";
-  const manifests = AGENTS[beside ? "beside" : (values.layout ?? "split")][values.mode ?? "cluster"];
-  return documents([...namespace, ...(beside ? [] : crds), ...manifests], values);
+  const places = agentLayouts[beside ? "beside" : (values.layout ?? "split")][values.mode ?? "cluster"];
+  // Beside an Argo CD its definitions are there.
+  return documents([...namespace, ...(beside ? [] : crds), ...places.map((at) => agentObjects[at])], values);
 }
 
 /** Everything that installs a delegate, for `kubectl apply -f -`. */

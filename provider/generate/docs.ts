@@ -10,13 +10,16 @@ export interface Page {
   /** HCL that shows its use. */
   readonly example?: string | undefined;
   readonly importId?: string | undefined;
+  /** A section of Markdown before the schema. */
+  readonly notes?: string | undefined;
 }
 
 /** A page in the registry's layout, as tfplugindocs writes it. */
-export function page({ title, category = "", schema, example, importId }: Page): string {
+export function page({ title, category = "", schema, example, importId, notes }: Page): string {
   const name = title.split(" ")[0]!;
   const lines = [...head(title, category, schema.description ?? ""), `# ${title}`, "", schema.description ?? ""];
   if (example) lines.push("", "## Example Usage", "", "```terraform", example.trim(), "```");
+  if (notes) lines.push("", notes);
   lines.push("", "## Schema", ...attributesText(schema.attributes, []));
   if (importId) lines.push("", "## Import", "", "```shell", `terraform import ${name}.example ${importId}`, "```");
   return `${lines.join("\n").trimEnd()}\n`;

@@ -27,7 +27,7 @@ const about: Record<string, string> = {
   ApplicationSet:
     "An application set: generators give parameters, and each set of them makes one application from the template. Waits until its applications are made, Synced and Healthy.",
   ArgoProjectMapping:
-    "Shows the discovered objects of an Argo CD project in an organisation or a project. Discovered objects are those that an agent found in its namespaces.",
+    "Shows the discovered objects of an Argo CD project in an organisation or a project. Discovered objects are those that an agent found in its namespaces. Of several mappings that fit a project, an exact name counts before globs and the glob with more letters before others; of equal ones the first by `id`.",
   Cluster: "A cluster that an agent manages.",
   Delegate: "A delegate, which runs tasks on the user's own infrastructure.",
   GnupgKey: "A public GnuPG key by which an agent verifies the signatures of commits.",
@@ -152,7 +152,14 @@ function ownAttributes({ name, delivered, cascade, discovered }: Own): Attribute
       `Take over an object that exists already, instead of refusing to create it.${discovered ? " Also take over a discovered object, one that the service found in the agent's cluster and did not make: when it is created here, or after an import." : ""} Default: \`false\`.`,
       false,
     ),
-    ...(delivered ? { wait: flag(`Wait until ${until}. Default: \`true\`.`, true) } : {}),
+    ...(delivered
+      ? {
+          wait: flag(
+            `Wait until ${until}. A create that is not ready in time ends with a warning, and the next apply waits again. Default: \`true\`.`,
+            true,
+          ),
+        }
+      : {}),
     ...(cascade
       ? {
           cascade: {

@@ -81,3 +81,5 @@ export function field(object: Json, path: string): string {
 export const plainColumn = (head: string, path: string, wide = false): Column => ({ head, wide, text: (o) => field(o, path) });
 /** A column that shows one field as a state. */
 export const stateColumn = (head: string, path: string): Column => ({ head, text: (o, c) => state(field(o, path), c) });
+/** `1 object`, `2 objects`. */
+export const count = (n: number, one: string): string => `${n} ${one}${n === 1 ? "" : "s"}`;

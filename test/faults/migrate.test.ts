@@ -108,7 +108,7 @@ test("an object that Outpost would write and Argo CD calls Synced is named with 
   await applied("drifted", { a: "1" }, { a: "changed by hand" });
   await application("drifted", "Synced", { automated: { selfHeal: true } });
   const { exit, err, out } = await check("-o", "json");
-  expect([exit, err]).toEqual([1, expect.stringContaining("1 objects would be written by engine outpost")]);
+  expect([exit, err]).toEqual([1, expect.stringContaining("1 object would be written by engine outpost")]);
   expect(JSON.parse(out)).toEqual({
     checked: 3,
     failed: [],

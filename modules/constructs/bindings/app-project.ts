@@ -645,7 +645,7 @@ export interface AppProjectConfig extends TerraformMetaArguments {
   readonly syncWindows?: AppProjectSyncWindows[] | IResolvable;
   /** How long to wait, as durations such as `90s` or `10m`. */
   readonly timeouts?: AppProjectTimeouts;
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   readonly wait?: boolean | IResolvable;
   /** For a project in a scope below its agent's: the project of a scope above that limits it. Its applications may do only what both permit, and write as the service account that the upper one names. Leave it out if exactly one project of the agent's own scope may be used from here. Refers to one of the app projects: `id` in the same scope, `org.id` or `account.id` above it. */
   readonly within?: string;
@@ -826,7 +826,7 @@ export class AppProject extends TerraformResource {
     return this.getStringAttribute("uid");
   }
 
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   get wait(): IResolvable {
     return this.getBooleanAttribute("wait");
   }

@@ -266,7 +266,7 @@ export interface ApplicationSetConfig extends TerraformMetaArguments {
   readonly templatePatch?: string;
   /** How long to wait, as durations such as `90s` or `10m`. */
   readonly timeouts?: ApplicationSetTimeouts;
-  /** Wait until its applications are made for this very configuration, Synced and Healthy (without automated sync: compared with Git). Default: `true`. */
+  /** Wait until its applications are made for this very configuration, Synced and Healthy (without automated sync: compared with Git). A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   readonly wait?: boolean | IResolvable;
 }
 
@@ -397,7 +397,7 @@ export class ApplicationSet extends TerraformResource {
     return this.getStringAttribute("uid");
   }
 
-  /** Wait until its applications are made for this very configuration, Synced and Healthy (without automated sync: compared with Git). Default: `true`. */
+  /** Wait until its applications are made for this very configuration, Synced and Healthy (without automated sync: compared with Git). A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   get wait(): IResolvable {
     return this.getBooleanAttribute("wait");
   }

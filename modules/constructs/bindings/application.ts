@@ -1809,7 +1809,7 @@ export interface ApplicationConfig extends TerraformMetaArguments {
   readonly syncPolicy?: ApplicationSyncPolicy;
   /** How long to wait, as durations such as `90s` or `10m`. */
   readonly timeouts?: ApplicationTimeouts;
-  /** Wait until it is Synced and Healthy for this very configuration (without automated sync: compared with Git). Default: `true`. */
+  /** Wait until it is Synced and Healthy for this very configuration (without automated sync: compared with Git). A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   readonly wait?: boolean | IResolvable;
   /** Applications of the same scope and agent that must be Synced and Healthy before this one is synced automatically. */
   readonly waitsFor?: string[];
@@ -1950,7 +1950,7 @@ export class Application extends TerraformResource {
     return this.getStringAttribute("uid");
   }
 
-  /** Wait until it is Synced and Healthy for this very configuration (without automated sync: compared with Git). Default: `true`. */
+  /** Wait until it is Synced and Healthy for this very configuration (without automated sync: compared with Git). A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   get wait(): IResolvable {
     return this.getBooleanAttribute("wait");
   }

@@ -69,7 +69,7 @@ const fields: Fields = {
   timeouts: { name: "timeouts", fields: argoProjectMappingTimeoutsFields },
 };
 
-/** Shows the discovered objects of an Argo CD project in an organisation or a project. Discovered objects are those that an agent found in its namespaces. */
+/** Shows the discovered objects of an Argo CD project in an organisation or a project. Discovered objects are those that an agent found in its namespaces. Of several mappings that fit a project, an exact name counts before globs and the glob with more letters before others; of equal ones the first by `id`. */
 export class ArgoProjectMapping extends TerraformResource {
   static readonly tfResourceType = "outpost_argo_project_mapping";
 

@@ -171,7 +171,7 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly serverName?: string;
   /** How long to wait, as durations such as `90s` or `10m`. */
   readonly timeouts?: ClusterTimeouts;
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   readonly wait?: boolean | IResolvable;
 }
 
@@ -309,7 +309,7 @@ export class Cluster extends TerraformResource {
     return this.getStringAttribute("uid");
   }
 
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   get wait(): IResolvable {
     return this.getBooleanAttribute("wait");
   }

@@ -79,7 +79,7 @@ export interface GnupgKeyConfig extends TerraformMetaArguments {
   readonly publicKey: string;
   /** How long to wait, as durations such as `90s` or `10m`. */
   readonly timeouts?: GnupgKeyTimeouts;
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   readonly wait?: boolean | IResolvable;
 }
 
@@ -161,7 +161,7 @@ export class GnupgKey extends TerraformResource {
     return this.getStringAttribute("uid");
   }
 
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   get wait(): IResolvable {
     return this.getBooleanAttribute("wait");
   }

@@ -68,7 +68,7 @@ export interface RepositoryCertificateConfig extends TerraformMetaArguments {
   readonly timeouts?: RepositoryCertificateTimeouts;
   /** How the host is spoken to. One of `https`, `ssh`. */
   readonly type: string;
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   readonly wait?: boolean | IResolvable;
 }
 
@@ -162,7 +162,7 @@ export class RepositoryCertificate extends TerraformResource {
     return this.getStringAttribute("uid");
   }
 
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   get wait(): IResolvable {
     return this.getBooleanAttribute("wait");
   }

@@ -171,7 +171,7 @@ export interface RepositoryCredentialConfig extends TerraformMetaArguments {
   readonly useAzureWorkloadIdentity?: boolean | IResolvable;
   /** Name to sign in with. */
   readonly username?: string;
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   readonly wait?: boolean | IResolvable;
 }
 
@@ -315,7 +315,7 @@ export class RepositoryCredential extends TerraformResource {
     return this.getStringAttribute("username");
   }
 
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   get wait(): IResolvable {
     return this.getBooleanAttribute("wait");
   }

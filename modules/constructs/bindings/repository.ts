@@ -181,7 +181,7 @@ export interface RepositoryConfig extends TerraformMetaArguments {
   readonly useAzureWorkloadIdentity?: boolean | IResolvable;
   /** Name to sign in with. */
   readonly username?: string;
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   readonly wait?: boolean | IResolvable;
 }
 
@@ -355,7 +355,7 @@ export class Repository extends TerraformResource {
     return this.getStringAttribute("username");
   }
 
-  /** Wait until the agent has it. Default: `true`. */
+  /** Wait until the agent has it. A create that is not ready in time ends with a warning, and the next apply waits again. Default: `true`. */
   get wait(): IResolvable {
     return this.getBooleanAttribute("wait");
   }

@@ -83,3 +83,15 @@ resource "helm_release" "agent" {
 
   depends_on = [helm_release.namespace]
 }
+
+resource "outpost_argo_project_mapping" "agent" {
+  for_each = var.argo_project_mappings
+
+  id             = each.key
+  org            = var.org
+  project        = var.project
+  agent          = outpost_agent.agent.id
+  argo_project   = each.value.argo_project
+  target_org     = each.value.target_org
+  target_project = each.value.target_project
+}

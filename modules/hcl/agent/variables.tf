@@ -17,6 +17,12 @@ variable "application_namespaces" {
   default     = []
 }
 
+variable "argo_project_mappings" {
+  description = "Shows the discovered objects of Argo CD projects in organizations and projects, by the id of the mapping. `argo_project` is a name or a glob; `target_org` may be left out if the agent belongs to an organization."
+  type        = map(object({ argo_project = string, target_org = optional(string), target_project = optional(string) }))
+  default     = {}
+}
+
 variable "ca_bundle" {
   description = "Certificate authority of the service, PEM."
   type        = string

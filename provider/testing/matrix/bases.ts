@@ -14,6 +14,8 @@ export interface Base {
   readonly samples?: Readonly<Record<string, readonly Json[]>>;
   /** What a case needs beside its own field, by `path=value`. */
   readonly along?: Readonly<Record<string, JsonObject>>;
+  /** Several objects may say the same, so that the cases can be tried on several at once. */
+  readonly many?: true;
   /** Where the object is, when not at the account. */
   readonly org?: string;
   /** The only fields that are tried from here; the noun's other starting point has the rest. */
@@ -121,11 +123,13 @@ export const BASES: Readonly<Record<string, Base>> = {
     samples: { appProject: ["shop", "other"], ...ADDRESSES },
   },
   Application: {
+    many: true,
     spec: app,
     instead: { ...sourceBases("source", from), sources: several({ path: "x" }), ...sourceBases("sources", several) },
     samples: { appProject: ["shop", "other"], "*.repository": ["code", "more"], "destination.cluster": ["one", "two"] },
   },
   ApplicationSet: {
+    many: true,
     spec: set,
     instead: {
       "strategy.rollingSync": {
@@ -141,6 +145,7 @@ export const BASES: Readonly<Record<string, Base>> = {
     },
   },
   Pipeline: {
+    many: true,
     spec: { steps: [step, { ...step, id: "b" }] },
     instead: {
       "steps.approval": {

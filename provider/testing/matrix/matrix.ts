@@ -14,6 +14,19 @@ type JsonObject = { readonly [name: string]: Json };
 /** What became of one value: the promise held, the service does not take the value, or a lie and where. */
 export type Verdict = { kind: "held" } | { kind: "same" } | { kind: "refused"; why: string } | { kind: "lie"; what: string };
 
+/** The object that the cases change: one of its scope, or of the organisation that is named. */
+interface At {
+  readonly org?: string | undefined;
+  readonly id?: string;
+}
+/** A starting point as the service holds it, and as Terraform has imported it. */
+interface Imported {
+  readonly kind: "imported";
+  readonly view: string;
+  readonly state: ValueMap;
+  readonly config: ValueMap;
+}
+
 /** One object of a noun at the service, with its configuration and state in Terraform. */
 export class Matrix {
   readonly #service: RealService;
@@ -23,19 +36,23 @@ export class Matrix {
   readonly #importId: string;
   readonly #schema: JsonSchema;
   readonly #schemas: Schemas;
+  /** The imports of starting points, by their spec: hundreds of cases begin at the same one. */
+  readonly #bases = new Map<string, Imported>();
+  /** The starting point that the service holds now, if it does. */
+  #holds: string | undefined;
 
-  private constructor(service: RealService, noun: Noun, core: Core, schemas: Schemas, given: string | undefined) {
+  private constructor(service: RealService, noun: Noun, core: Core, schemas: Schemas, { org: given, id = "matrix" }: At) {
     this.#service = service;
     this.#noun = noun;
     this.#core = core;
     this.#schemas = schemas;
     this.#schema = schemas[`${noun.name}Spec`]!;
     const org = given ?? (noun.scopes.includes("account") ? "" : "team");
-    this.#path = `/v1/${noun.collection}/matrix${org && `?org=${org}`}`;
-    this.#importId = org ? `${org}/matrix` : "matrix";
+    this.#path = `/v1/${noun.collection}/${id}${org && `?org=${org}`}`;
+    this.#importId = org ? `${org}/${id}` : id;
   }
-  static async open(service: RealService, noun: Noun, provider: Provider, schemas: Schemas, org?: string): Promise<Matrix> {
-    return new Matrix(service, noun, await Core.open(provider, noun.type), schemas, org);
+  static async open(service: RealService, noun: Noun, provider: Provider, schemas: Schemas, at: At = {}): Promise<Matrix> {
+    return new Matrix(service, noun, await Core.open(provider, noun.type), schemas, at);
   }
   close(): void {
     this.#core.stop();
@@ -47,22 +64,37 @@ export class Matrix {
    * again the other way round, with the configuration that an import gives, whose first plan must be empty.
    */
   async change(base: JsonObject, wanted: JsonObject): Promise<Verdict> {
-    const before = await this.#put(base);
-    if (!before.ok) return { kind: "refused", why: `the base itself: ${before.why}` };
-    const first = await this.#imported(base);
-    if (first.kind === "lie") return first;
+    const first = await this.#start(base);
+    if (first.kind !== "imported") return first;
     const after = await this.#put(wanted);
     if (!after.ok) return { kind: "refused", why: after.why };
-    if (after.view === before.view) return { kind: "same" };
+    this.#holds = undefined;
+    if (after.view === first.view) return { kind: "same" };
     const second = await this.#imported(wanted);
     if (second.kind === "lie") return second;
     return (
-      (await this.#restore(first, before.view, after.view)) ?? (await this.#restore(second, after.view, before.view)) ?? { kind: "held" }
+      (await this.#restore(first, first.view, after.view)) ?? (await this.#restore(second, after.view, first.view)) ?? { kind: "held" }
     );
   }
 
+  /** Puts the starting point, unless a refused change has left it as it was, and imports it, unless an earlier case did. */
+  async #start(base: JsonObject): Promise<Imported | Verdict> {
+    const name = JSON.stringify(base);
+    const known = this.#bases.get(name);
+    if (known && this.#holds === name) return known;
+    const put = await this.#put(base);
+    if (!put.ok) return { kind: "refused", why: `the base itself: ${put.why}` };
+    this.#holds = name;
+    if (known) return known;
+    const imported = await this.#imported(base);
+    if (imported.kind === "lie") return imported;
+    const found = { ...imported, view: put.view };
+    this.#bases.set(name, found);
+    return found;
+  }
+
   /** The state and configuration that an import of the object gives. Its plan must be empty. */
-  async #imported(spec: JsonObject): Promise<{ kind: "imported"; state: ValueMap; config: ValueMap } | { kind: "lie"; what: string }> {
+  async #imported(spec: JsonObject): Promise<Omit<Imported, "view"> | { kind: "lie"; what: string }> {
     const state = await this.#core.import(this.#importId);
     // Without an agent, nothing is ever delivered.
     if (this.#core.attributes.wait) state.set("wait", false);

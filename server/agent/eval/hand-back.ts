@@ -42,7 +42,7 @@ export async function handBack({
   namespace,
   applications,
   dryRun,
-}: HandBack): Promise<Outcome<{ objects: HandedBack[]; failed: string[] }>> {
+}: HandBack): Promise<Outcome<{ checked: number; objects: HandedBack[]; failed: string[] }>> {
   const home = new KubeClient(config);
   const abort = new AbortController();
   const destinations = new Destinations({ home, own: namespace, namespaces: [], changed: () => {}, signal: abort.signal });
@@ -67,7 +67,7 @@ export async function handBack({
       if (handed.kind === "done") all.push(...handed.value);
       else failed.push(`Application ${instance(app)} is not handed back: ${handed.message}`);
     }
-    return done({ objects: all, failed });
+    return done({ checked: wanted.length, objects: all, failed });
   } finally {
     abort.abort();
     await destinations.close();

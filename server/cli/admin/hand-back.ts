@@ -1,9 +1,12 @@
 import type { Command } from "commander";
+import { stringify } from "yaml";
 import { printable } from "../../base/colour.ts";
 import { table } from "../../base/table.ts";
+import { clusterOf } from "../kubeconfig.ts";
 import { EXIT, Failure } from "../output/failure.ts";
 import { type Io, paint } from "../output/io.ts";
 import { OFFLINE } from "../programs.ts";
+import { count } from "../show.ts";
 
 interface Flags {
   kubeconfig?: string;
@@ -30,7 +33,7 @@ export function handBackVerb(admin: Command, io: Io): void {
 
 async function handBack(io: Io, applications: string[], flags: Flags, command: Command): Promise<void> {
   const { handBack: run, loadConfig } = await OFFLINE.handBack();
-  const config = loadConfig({ ...io.env, KUBECONFIG: flags.kubeconfig ?? io.env.KUBECONFIG, OUTPOST_KUBE_CONTEXT: flags.context });
+  const config = clusterOf(io, loadConfig, flags);
   const handed = await run({ config, namespace: flags.namespace, applications, dryRun: flags.dryRun === true });
   if (handed.kind !== "done") throw new Failure(handed.message, EXIT.failed);
   const { output } = command.optsWithGlobals<{ output?: string }>();
@@ -38,14 +41,14 @@ async function handBack(io: Io, applications: string[], flags: Flags, command: C
   const refuse = () => {
     if (failed.length) throw new Failure(failed.join("\n"), EXIT.failed);
   };
-  if (output === "json") {
-    io.out.write(`${JSON.stringify(objects, undefined, 2)}\n`);
+  if (output === "json" || output === "yaml") {
+    io.out.write(output === "json" ? `${JSON.stringify(objects, undefined, 2)}\n` : stringify(objects, { lineWidth: 0 }));
     return refuse();
   }
   const rows = objects.map(({ application, object, changes }) => [printable(application), printable(object), changes.join(", ")]);
   io.out.write(`${table(["APPLICATION", "OBJECT", flags.dryRun ? "WOULD CHANGE" : "CHANGED"], rows, io.out.columns)}\n`);
   const { green } = paint(io, io.err);
-  const what = `${rows.length} objects of ${new Set(objects.map((one) => one.application)).size} applications`;
+  const what = `${count(rows.length, "object")} of ${count(new Set(objects.map((one) => one.application)).size, "application")}`;
   refuse();
   io.err.write(flags.dryRun ? `${what} would be handed back\n` : `${green("✓")} ${what} are as Argo CD would have left them\n`);
 }

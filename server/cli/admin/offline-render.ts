@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { stringify } from "yaml";
 import { printable } from "../../base/colour.ts";
 import { diffText } from "../app/app.ts";
+import { clusterOf } from "../kubeconfig.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import { type Io, paint, readInput } from "../output/io.ts";
 import { OFFLINE } from "../programs.ts";
@@ -112,11 +113,7 @@ async function against(io: Io, { againstRevision, live, kubeconfig, context }: F
   if (live) return { kind: "objects" as const, papers: await papers(io, (await Promise.all(live.map(filesBelow))).flat()) };
   if (kubeconfig === undefined) return { kind: "revision" as const, revision: againstRevision ?? "HEAD" };
   const { loadConfig } = await OFFLINE.diff();
-  try {
-    return { kind: "cluster" as const, config: loadConfig({ ...io.env, KUBECONFIG: kubeconfig, OUTPOST_KUBE_CONTEXT: context }) };
-  } catch (error) {
-    throw usage((error as Error).message);
-  }
+  return { kind: "cluster" as const, config: clusterOf(io, loadConfig, { kubeconfig, ...(context === undefined ? {} : { context }) }) };
 }
 
 const papers = (io: Io, names: string[]) => Promise.all(names.map(async (name) => ({ name, text: await readInput(io, name) })));

@@ -1,9 +1,12 @@
 import { type Command, Option } from "commander";
+import { stringify } from "yaml";
 import { printable } from "../../base/colour.ts";
 import { table } from "../../base/table.ts";
+import { clusterOf } from "../kubeconfig.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import { type Io, paint } from "../output/io.ts";
 import { OFFLINE } from "../programs.ts";
+import { count } from "../show.ts";
 
 interface Flags {
   check?: boolean;
@@ -46,26 +49,23 @@ async function migrate(io: Io, applications: string[], flags: Flags, command: Co
   const { checked, failed, writes } =
     flags.to === "outpost" ? await toOutpost(io, applications, flags, rows) : await toArgo(io, applications, flags, rows);
   const { output } = command.optsWithGlobals<{ output?: string }>();
-  if (output === "json") io.out.write(`${JSON.stringify({ checked, changes: rows, failed }, undefined, 2)}\n`);
+  const found = { checked, changes: rows, failed };
+  if (output === "json") io.out.write(`${JSON.stringify(found, undefined, 2)}\n`);
+  else if (output === "yaml") io.out.write(stringify(found, { lineWidth: 0 }));
   else if (rows.length) {
     const cells = rows.map(({ application, object, change, when }) => [printable(application), printable(object), printable(change), when]);
     io.out.write(`${table(["APPLICATION", "OBJECT", "WOULD CHANGE", "WHEN"], cells, io.out.columns)}\n`);
   }
   if (failed.length) throw new Failure(failed.join("\n"), EXIT.failed);
-  if (writes) throw new Failure(`${writes} objects would be written by engine ${flags.to}`, EXIT.failed);
-  io.err.write(`${paint(io, io.err).green("✓")} engine ${flags.to} would write no object of ${checked} applications\n`);
+  if (writes) throw new Failure(`${count(writes, "object")} would be written by engine ${flags.to}`, EXIT.failed);
+  io.err.write(`${paint(io, io.err).green("✓")} engine ${flags.to} would write no object of ${count(checked, "application")}\n`);
 }
 
 type Found = { checked: number; failed: string[]; writes: number };
-const configOf = (io: Io, flags: Flags) => ({
-  ...io.env,
-  KUBECONFIG: flags.kubeconfig ?? io.env.KUBECONFIG,
-  OUTPOST_KUBE_CONTEXT: flags.context,
-});
 
 async function toOutpost(io: Io, applications: string[], flags: Flags, rows: Row[]): Promise<Found> {
   const { checkMigration, loadConfig } = await OFFLINE.migrate();
-  const config = loadConfig(configOf(io, flags));
+  const config = clusterOf(io, loadConfig, flags);
   const found = await checkMigration({ config, namespace: flags.namespace, applications, env: io.env as NodeJS.ProcessEnv });
   if (found.kind !== "done") throw new Failure(found.message, EXIT.failed);
   const { checked, differing, failed } = found.value;
@@ -79,11 +79,11 @@ async function toOutpost(io: Io, applications: string[], flags: Flags, rows: Row
 
 async function toArgo(io: Io, applications: string[], flags: Flags, rows: Row[]): Promise<Found> {
   const { handBack, loadConfig } = await OFFLINE.handBack();
-  const config = loadConfig(configOf(io, flags));
+  const config = clusterOf(io, loadConfig, flags);
   const handed = await handBack({ config, namespace: flags.namespace, applications, dryRun: true });
   if (handed.kind !== "done") throw new Failure(handed.message, EXIT.failed);
-  const { objects, failed } = handed.value;
+  const { checked, objects, failed } = handed.value;
   for (const { application, object, changes } of objects)
     rows.push({ application, object, change: changes.join(", "), when: "by hand-back" });
-  return { checked: new Set(objects.map(({ application }) => application)).size, failed, writes: objects.length };
+  return { checked, failed, writes: objects.length };
 }

@@ -69,7 +69,8 @@ export function describeFailure(failure: Failure, c: Colours): string {
     lines.push(`  ${c.dim("code")}     ${problem.code}${title ? c.dim(` · ${printable(title)}`) : ""}`);
     if (problem.pointer) lines.push(`  ${c.dim("at")}       ${printable(problem.pointer)}`);
     for (const one of problem.errors ?? []) {
-      if (one.detail === problem.detail && one.pointer === problem.pointer) continue;
+      // The detail may name the place that the error has beside it.
+      if (one.pointer === problem.pointer && problem.detail.endsWith(one.detail)) continue;
       lines.push(`  ${c.dim("also")}     ${printable(one.detail)}${one.pointer ? c.dim(` at ${printable(one.pointer)}`) : ""}`);
     }
     if (problem.currentVersion) lines.push(`  ${c.dim("version")}  ${printable(problem.currentVersion)} is the newest`);
