@@ -17,13 +17,8 @@ export interface Rights {
   managed: Rule[];
 }
 
-/** Whether Argo CD's own controller runs in the namespace. */
-const ARGO_CD: Rule = {
-  apiGroups: ["apps"],
-  resources: ["statefulsets", "deployments"],
-  resourceNames: ["argocd-application-controller"],
-  verbs: ["get"],
-};
+/** Whether Argo CD's own controller runs in the namespace, whatever it is called there: it is known by its labels. */
+const ARGO_CD: Rule = { apiGroups: ["apps"], resources: ["statefulsets", "deployments"], verbs: ["get", "list"] };
 
 export const RBAC: Record<"link" | "controller" | "reader" | "repo-server", Rights> = {
   // Talks to the service, so it has nothing that would make it another account: no subresource, no Pod, no Secret of another namespace.

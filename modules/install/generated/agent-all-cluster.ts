@@ -466,11 +466,9 @@ export const agent_all_cluster = [
      "statefulsets",
      "deployments"
     ],
-    "resourceNames": [
-     "argocd-application-controller"
-    ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]
@@ -594,11 +592,9 @@ export const agent_all_cluster = [
      "statefulsets",
      "deployments"
     ],
-    "resourceNames": [
-     "argocd-application-controller"
-    ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]

@@ -335,11 +335,9 @@ export const agent_all_namespaced = [
      "statefulsets",
      "deployments"
     ],
-    "resourceNames": [
-     "argocd-application-controller"
-    ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]
@@ -510,11 +508,9 @@ export const agent_all_namespaced = [
      "statefulsets",
      "deployments"
     ],
-    "resourceNames": [
-     "argocd-application-controller"
-    ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]

@@ -700,11 +700,9 @@ export const agent_beside_cluster = [
      "statefulsets",
      "deployments"
     ],
-    "resourceNames": [
-     "argocd-application-controller"
-    ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]

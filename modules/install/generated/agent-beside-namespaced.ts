@@ -467,11 +467,9 @@ export const agent_beside_namespaced = [
      "statefulsets",
      "deployments"
     ],
-    "resourceNames": [
-     "argocd-application-controller"
-    ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]

@@ -703,11 +703,9 @@ export const agent_split_namespaced = [
      "statefulsets",
      "deployments"
     ],
-    "resourceNames": [
-     "argocd-application-controller"
-    ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]
@@ -878,11 +876,9 @@ export const agent_split_namespaced = [
      "statefulsets",
      "deployments"
     ],
-    "resourceNames": [
-     "argocd-application-controller"
-    ],
     "verbs": [
-     "get"
+     "get",
+     "list"
     ]
    }
   ]
