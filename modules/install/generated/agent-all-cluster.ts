@@ -466,9 +466,11 @@ export const agent_all_cluster = [
      "statefulsets",
      "deployments"
     ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
     "verbs": [
-     "get",
-     "list"
+     "get"
     ]
    }
   ]

@@ -335,9 +335,11 @@ export const agent_all_namespaced = [
      "statefulsets",
      "deployments"
     ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
     "verbs": [
-     "get",
-     "list"
+     "get"
     ]
    }
   ]

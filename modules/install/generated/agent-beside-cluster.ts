@@ -700,9 +700,11 @@ export const agent_beside_cluster = [
      "statefulsets",
      "deployments"
     ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
     "verbs": [
-     "get",
-     "list"
+     "get"
     ]
    }
   ]

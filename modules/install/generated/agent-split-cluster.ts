@@ -834,9 +834,11 @@ export const agent_split_cluster = [
      "statefulsets",
      "deployments"
     ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
     "verbs": [
-     "get",
-     "list"
+     "get"
     ]
    }
   ]

@@ -703,9 +703,11 @@ export const agent_split_namespaced = [
      "statefulsets",
      "deployments"
     ],
+    "resourceNames": [
+     "argocd-application-controller"
+    ],
     "verbs": [
-     "get",
-     "list"
+     "get"
     ]
    }
   ]

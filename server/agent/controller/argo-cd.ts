@@ -21,24 +21,35 @@ const LOOK_MS = 15_000;
 
 /** Argo CD's application controller, if it runs in a namespace: as `StatefulSet argocd/argocd-application-controller`. */
 export async function argoControllerIn(client: KubeClient, namespace: string): Promise<Outcome<string | undefined>> {
+  return firstRunning(namespace, async (resource) => {
+    const listed = await client.list(resource, { namespace });
+    if (listed.kind === "done") return done(listed.value.items.filter(isController));
+    // An account that was installed before this rule may read only the one with the usual name.
+    return listed.reason === KUBE.forbidden ? usual(client, resource, namespace) : listed;
+  });
+}
+
+/** The same for an account that may not list workloads: under another name than the usual one it is not seen. */
+export async function usualArgoControllerIn(client: KubeClient, namespace: string): Promise<Outcome<string | undefined>> {
+  return firstRunning(namespace, (resource) => usual(client, resource, namespace));
+}
+
+async function usual(client: KubeClient, resource: Resource, namespace: string): Promise<Outcome<KubeObject[]>> {
+  const named = await client.get(resource, namespace, ARGO_CONTROLLER);
+  return named.kind === "done" ? done([named.value]) : named;
+}
+
+async function firstRunning(
+  namespace: string,
+  find: (resource: Resource) => Promise<Outcome<KubeObject[]>>,
+): Promise<Outcome<string | undefined>> {
   for (const resource of KINDS) {
-    const found = await controllersIn(client, resource, namespace);
-    if (found.kind !== "done") return found;
-    const running = found.value.find(isRunning);
+    const found = await find(resource);
+    if (found.kind !== "done" && found.reason !== KUBE.notFound && found.reason !== KUBE.kindNotFound) return found;
+    const running = found.kind === "done" ? found.value.find(isRunning) : undefined;
     if (running) return done(`${resource.kind} ${namespace}/${running.metadata.name}`);
   }
   return done(undefined);
-}
-
-async function controllersIn(client: KubeClient, resource: Resource, namespace: string): Promise<Outcome<KubeObject[]>> {
-  const listed = await client.list(resource, { namespace });
-  if (listed.kind === "done") return done(listed.value.items.filter(isController));
-  if (listed.reason === KUBE.notFound || listed.reason === KUBE.kindNotFound) return done([]);
-  if (listed.reason !== KUBE.forbidden) return listed;
-  // An account that was installed before this rule may read only the one with the usual name.
-  const named = await client.get(resource, namespace, ARGO_CONTROLLER);
-  if (named.kind === "done") return done([named.value]);
-  return named.reason === KUBE.notFound ? done([]) : named;
 }
 
 const isController = ({ metadata: { name, labels } }: KubeObject): boolean =>
