@@ -1,4 +1,4 @@
-import { field, type Json } from "./show.ts";
+import type { Json } from "./show.ts";
 
 /** Whether an object is where its owner wants it, and if not, what is missing; `failed` says that waiting alone will not help. */
 export interface Readiness {
