@@ -17,13 +17,15 @@ export interface Rights {
   managed: Rule[];
 }
 
-/** Whether Argo CD's own controller runs in the namespace. */
+/** Whether Argo CD's own controller runs in the namespace: for the link, which lists no workloads, only under its usual name. */
 const ARGO_CD: Rule = {
   apiGroups: ["apps"],
   resources: ["statefulsets", "deployments"],
   resourceNames: ["argocd-application-controller"],
   verbs: ["get"],
 };
+/** The same whatever it is called there: it is known by its labels. */
+const ANY_ARGO_CD: Rule = { apiGroups: ["apps"], resources: ["statefulsets", "deployments"], verbs: ["get", "list"] };
 
 export const RBAC: Record<"link" | "controller" | "reader" | "repo-server", Rights> = {
   // Talks to the service, so it has nothing that would make it another account: no subresource, no Pod, no Secret of another namespace.
@@ -67,7 +69,7 @@ export const RBAC: Record<"link" | "controller" | "reader" | "repo-server", Righ
       // What Kubernetes says of an Application, for `app events`.
       { apiGroups: [""], resources: ["events"], verbs: ["list"] },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
-      ARGO_CD,
+      ANY_ARGO_CD,
     ],
     managed: [
       // `get` for definitions that were just made; `update` only for objects with sync option Replace=true.

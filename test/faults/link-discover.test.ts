@@ -1,4 +1,4 @@
-import { whileAlone } from "../../server/agent/controller/argo-cd.ts";
+import { argoControllerIn, whileAlone } from "../../server/agent/controller/argo-cd.ts";
 import { putApplication, removeApplication } from "../../server/agent/link/deliveries/application.ts";
 import { putCluster } from "../../server/agent/link/deliveries/cluster.ts";
 import { putRepository } from "../../server/agent/link/deliveries/repository.ts";
@@ -6,6 +6,7 @@ import { noRepo, outOfSync } from "../../server/agent/link/queries/beside.ts";
 import { localReads } from "../../server/agent/link/queries/reads.ts";
 import { applicationTree } from "../../server/agent/link/queries/tree/tree.ts";
 import { applicationOperate } from "../../server/agent/link/tasks/operate.ts";
+import { KubeClient } from "../../server/kube/client.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
 import type { WorkerObject } from "../../server/link/exchange.ts";
@@ -284,3 +285,46 @@ test("our controller waits while Argo CD's runs in its namespace, goes on when i
   await alone;
   expect(working).toBe(false);
 }, 60_000);
+
+test.each([
+  ["of its Helm chart with another release name", "argo-cd-argocd-application-controller", "StatefulSet"],
+  ["of its operator", "main-application-controller", "StatefulSet"],
+  ["that shares its clusters out by itself", "my-application-controller", "Deployment"],
+])(
+  "the Argo CD controller %s is known by its labels, whatever it is called",
+  async (_, name, kind) => {
+    const labels = { "app.kubernetes.io/component": "application-controller", "app.kubernetes.io/part-of": "argocd" };
+    const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "x" }] } };
+    const more = kind === "StatefulSet" ? { serviceName: name } : {};
+    const object = { apiVersion: "apps/v1", kind, metadata: { name, namespace: OWN, labels }, spec: {} };
+    object.spec = { ...more, selector: { matchLabels: { a: "b" } }, template, replicas: 1 };
+    const resource = kind === "StatefulSet" ? STATEFUL_SET : { ...STATEFUL_SET, kind, plural: "deployments" };
+    await create(object, resource);
+    expect(must(await argoControllerIn(kube, OWN))).toBe(`${kind} ${OWN}/${name}`);
+    must(await kube.mergePatch(resource, OWN, name, { spec: { replicas: 0 } }));
+    expect(must(await argoControllerIn(kube, OWN))).toBeUndefined();
+  },
+  60_000,
+);
+
+test("while the API server cannot be asked whether Argo CD runs, our controller does not begin", async () => {
+  const away = new KubeClient({ ...kube.config, server: "https://127.0.0.1:1" });
+  const done = new AbortController();
+  let looks = 0;
+  const counting = new Proxy(away, {
+    get: (target, key) => {
+      if (key === "list") looks++;
+      const found = Reflect.get(target, key) as unknown;
+      return typeof found === "function" ? found.bind(target) : found;
+    },
+  });
+  let began = false;
+  const alone = whileAlone({ client: counting, namespace: OWN, log: ctx.log as never, signal: done.signal, lookMs: 20 }, async () => {
+    began = true;
+  });
+  await until("it to look twice", async () => looks > 1, 60_000);
+  done.abort();
+  await alone;
+  await away.close();
+  expect(began).toBe(false);
+}, 90_000);

@@ -963,11 +963,9 @@ export const agentObjects = [
     "statefulsets",
     "deployments"
    ],
-   "resourceNames": [
-    "argocd-application-controller"
-   ],
    "verbs": [
-    "get"
+    "get",
+    "list"
    ]
   }
  ]

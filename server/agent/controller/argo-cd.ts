@@ -3,32 +3,60 @@ import { done, type Outcome } from "../../base/outcome.ts";
 import { follow } from "../../base/process/signal.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import type { Log } from "./deps.ts";
 
 /** Of both kinds in which Argo CD's charts and manifests install it. */
-export const ARGO_CONTROLLER = "argocd-application-controller";
+const ARGO_CONTROLLER = "argocd-application-controller";
 const KINDS: Resource[] = [
   { group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets", namespaced: true },
   { group: "apps", version: "v1", kind: "Deployment", plural: "deployments", namespaced: true },
 ];
+// What its manifests, its Helm chart and its operator have in common. The names differ: a release `argo-cd` of the chart makes
+// `argo-cd-argocd-application-controller`, an instance `main` of the operator `main-application-controller`.
+const LABELS = { "app.kubernetes.io/component": "application-controller", "app.kubernetes.io/part-of": "argocd" };
 // Argo CD takes about as long to start: what begins in between has not written yet.
 const LOOK_MS = 15_000;
 
 /** Argo CD's application controller, if it runs in a namespace: as `StatefulSet argocd/argocd-application-controller`. */
 export async function argoControllerIn(client: KubeClient, namespace: string): Promise<Outcome<string | undefined>> {
+  return firstRunning(namespace, async (resource) => {
+    const listed = await client.list(resource, { namespace });
+    if (listed.kind === "done") return done(listed.value.items.filter(isController));
+    // An account that was installed before this rule may read only the one with the usual name.
+    return listed.reason === KUBE.forbidden ? usual(client, resource, namespace) : listed;
+  });
+}
+
+/** The same for an account that may not list workloads: under another name than the usual one it is not seen. */
+export async function usualArgoControllerIn(client: KubeClient, namespace: string): Promise<Outcome<string | undefined>> {
+  return firstRunning(namespace, (resource) => usual(client, resource, namespace));
+}
+
+async function usual(client: KubeClient, resource: Resource, namespace: string): Promise<Outcome<KubeObject[]>> {
+  const named = await client.get(resource, namespace, ARGO_CONTROLLER);
+  return named.kind === "done" ? done([named.value]) : named;
+}
+
+async function firstRunning(
+  namespace: string,
+  find: (resource: Resource) => Promise<Outcome<KubeObject[]>>,
+): Promise<Outcome<string | undefined>> {
   for (const resource of KINDS) {
-    const found = await client.get(resource, namespace, ARGO_CONTROLLER);
-    if (found.kind !== "done") {
-      if (found.reason === KUBE.notFound || found.reason === KUBE.kindNotFound) continue;
-      return found;
-    }
-    const { spec, status } = found.value;
-    // While its last Pod ends, it still writes.
-    if ((spec?.replicas ?? 1) > 0 || (status?.replicas ?? 0) > 0) return done(`${resource.kind} ${namespace}/${ARGO_CONTROLLER}`);
+    const found = await find(resource);
+    if (found.kind !== "done" && found.reason !== KUBE.notFound && found.reason !== KUBE.kindNotFound) return found;
+    const running = found.kind === "done" ? found.value.find(isRunning) : undefined;
+    if (running) return done(`${resource.kind} ${namespace}/${running.metadata.name}`);
   }
   return done(undefined);
 }
+
+const isController = ({ metadata: { name, labels } }: KubeObject): boolean =>
+  name === ARGO_CONTROLLER || Object.entries(LABELS).every(([key, value]) => labels?.[key] === value);
+
+/** While its last Pod ends, it still writes. */
+const isRunning = ({ spec, status }: KubeObject): boolean => (spec?.replicas ?? 1) > 0 || (status?.replicas ?? 0) > 0;
 
 export const heldMessage = (workload: string): string =>
   `${workload} runs, so Outpost's controller waits and changes nothing: two engines would undo each other's work. Scale it to 0 to let Outpost's ` +
@@ -51,8 +79,10 @@ export interface AloneOptions {
 export async function whileAlone(options: AloneOptions, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const { client, namespace, log, signal, held, lookMs = LOOK_MS } = options;
   let told: string | undefined;
+  let looked = false;
   const look = async (): Promise<string | undefined> => {
     const found = await argoControllerIn(client, namespace);
+    if (found.kind === "done" || found.kind === "stop") looked = true;
     if (found.kind === "done") return found.value;
     if (found.kind === "stop") log.warn({ reason: found.reason }, `it cannot be seen whether Argo CD runs here: ${found.message}`);
     // An API server that is away says nothing about Argo CD: what was true stays true.
@@ -60,6 +90,11 @@ export async function whileAlone(options: AloneOptions, work: (signal: AbortSign
   };
   while (!signal.aborted) {
     const other = await look();
+    // Nothing is known yet: the API server may be away just while both engines start.
+    if (!looked) {
+      await pause(lookMs / 10, signal);
+      continue;
+    }
     if (other !== told) {
       told = other;
       held?.(other && heldMessage(other));

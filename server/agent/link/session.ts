@@ -11,7 +11,7 @@ import type { Log } from "../../link/log.ts";
 import { sendResult } from "../../link/result.ts";
 import { Backoff, pause } from "../../link/retry.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
-import { argoControllerIn, heldMessage } from "../controller/argo-cd.ts";
+import { heldMessage, usualArgoControllerIn } from "../controller/argo-cd.ts";
 import type { ChartLookup } from "../controller/deps.ts";
 import type { RepoApi } from "../repo/types.ts";
 import { clusterId } from "./cluster-id.ts";
@@ -169,7 +169,7 @@ const LOOK_MS = 30_000;
 /** Tells the service while our controller waits for an Argo CD to end. */
 async function watchEngine({ client, namespace }: Context, { conditions }: Discovery, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const other = await argoControllerIn(client, namespace);
+    const other = await usualArgoControllerIn(client, namespace);
     if (other.kind === "done")
       conditions.set("EngineHeld", other.value ? { reason: "ArgoCDRuns", message: heldMessage(other.value) } : undefined);
     await pause(LOOK_MS, signal);

@@ -5,7 +5,7 @@ import { generateSealKeys, open } from "../../../openapi/seal.ts";
 import type { Json } from "../show.ts";
 import { person } from "../testing.ts";
 import { NOUNS } from "./nouns.ts";
-import { applicationSet, gnupgKey, held, webhook } from "./readiness.ts";
+import { application, applicationSet, delivered, gnupgKey, held, webhook } from "./readiness.ts";
 
 const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
 const seen = { observedGeneration: 2, delivery: { state: "Delivered" } };
@@ -138,6 +138,16 @@ test.each<[string, (o: Json) => { ready: boolean; reason: string }, Json, boolea
     "the key is another's",
   ],
   ["with the agent", held, object({}, seen), true, "the agent has it"],
+  ["found in the cluster", held, { ...object({}), origin: "discovered" }, true, "sees it in the cluster"],
+  ["a repository found in the cluster", delivered, { ...object({}), origin: "discovered" }, true, "sees it in the cluster"],
+  [
+    "a set found in the cluster",
+    applicationSet,
+    { ...object({}, { conditions: [{ type: "ResourcesUpToDate", status: "True" }] }), origin: "discovered" },
+    true,
+    "0 applications",
+  ],
+  ["not compared yet", application, object({}, { observedGeneration: 9 }), false, "not compared with Git yet"],
   ["not generated", applicationSet, object({}, { ...seen, conditions: [] }), false, "to be made"],
   ["all there", applicationSet, object({}, { ...seen, conditions: [made], applications: apps("a") }), true, "1 application, Synced"],
   ["revoked", gnupgKey, object({}, { ...seen, revoked: true }), false, "revoked"],

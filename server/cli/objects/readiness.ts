@@ -1,4 +1,4 @@
-import { field, type Json } from "../show.ts";
+import type { Json } from "../show.ts";
 
 /** Whether an object is where its owner wants it, and if not, what is missing; `failed` says that waiting alone will not help. */
 export interface Readiness {
@@ -25,8 +25,12 @@ export function replicas(o: Json): string {
   return all.length ? `${all.filter((i) => i.connected).length}/${all.length}` : "0";
 }
 
+const isFound = ({ origin }: Json): boolean => origin !== undefined && origin !== "managed";
+
 /** The agent has it in its newest form. */
 export function held(o: Json): Readiness {
+  // It came from the cluster: nothing is delivered there.
+  if (isFound(o)) return { ready: true, reason: `${o.origin}: the agent sees it in the cluster` };
   const { delivery: d } = o.status ?? {};
   if (o.status?.observedGeneration !== undefined && o.status.observedGeneration < o.generation)
     return { ready: false, reason: "the agent has not seen the newest version" };
@@ -40,6 +44,8 @@ export function delivered(o: Json): Readiness {
   const there = held(o);
   if (!there.ready) return there;
   const { connection: n } = o.status ?? {};
+  // The service has no credentials with which it could test the connection.
+  if (isFound(o) && !n) return there;
   if (n?.state === "Failed") return { ready: false, reason: `connection failed: ${n.message ?? n.reason}` };
   if (n?.state !== "Successful") return { ready: false, reason: "the connection has not been tried yet" };
   return { ready: true, reason: "delivered, connection successful" };
@@ -63,6 +69,7 @@ export function application(o: Json): Readiness {
     (s.resources ?? []).find((r: Json) => r.health && r.health !== "Healthy") ??
     (s.resources ?? []).find((r: Json) => r.status && r.status !== "Synced");
   if (slow) return { ready: false, reason: `waiting for ${resourceName(slow)}: ${slow.message ?? slow.health ?? slow.status}` };
+  if (!s.sync && !s.health) return { ready: false, reason: "not compared with Git yet" };
   return { ready: false, reason: s.health?.message ?? `${s.sync?.status ?? "Unknown"}, ${s.health?.status ?? "Unknown"}` };
 }
 
