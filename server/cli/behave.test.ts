@@ -393,3 +393,20 @@ test.each(["outpost.localhost", "LOCALHOST", "a.b.localhost."])("%s is this mach
   const got = await new Promise((resolve) => localLookup(name, { all: true }, (_, address) => resolve(address)));
   expect(got).toEqual([{ address: "127.0.0.1", family: 4 }]);
 });
+
+test("an error that the detail has told already is not told again", async () => {
+  const errors = [
+    { pointer: "/spec/argoProject", detail: "must be a name" },
+    { pointer: "/spec/agent", detail: "is missing" },
+  ];
+  const problem = {
+    code: "invalid_request",
+    status: 400,
+    detail: "/spec/argoProject must be a name",
+    pointer: "/spec/argoProject",
+    errors,
+  };
+  const { err } = await person(() => ({ status: 400, body: problem })).types("org", "get", "x");
+  expect(err.split("\n").filter((line) => line.includes("also"))).toEqual([expect.stringContaining("is missing")]);
+  expect(err.match(/must be a name/g)).toHaveLength(1);
+});
