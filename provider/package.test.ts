@@ -146,6 +146,27 @@ test("it ends by itself when nobody is left to answer, and its socket's folder i
   expect(await ended).toBe(0);
 });
 
+test("it ends when the Terraform that started it is killed before it has connected", async () => {
+  const env = {
+    ...process.env,
+    TF_PLUGIN_MAGIC_COOKIE: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
+    PLUGIN_PROTOCOL_VERSIONS: "6",
+    TMPDIR: folder,
+  };
+  const starter = `const child = require("node:child_process").spawn(${JSON.stringify(program)}, [], { stdio: ["ignore", "pipe", "ignore"] });
+    child.stdout.once("data", () => console.log(child.pid));
+    setInterval(() => {}, 1000);`;
+  const terraform = spawn(process.execPath, ["-e", starter], { env, stdio: ["ignore", "pipe", "ignore"] });
+  const pid = Number(await new Promise<string>((resolve) => terraform.stdout.once("data", (data) => resolve(String(data)))));
+  // A zombie that nobody has waited for yet has ended too.
+  const runs = () => existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  expect(runs()).toBe(true);
+  terraform.kill("SIGKILL");
+  const deadline = Date.now() + 15_000;
+  while (runs() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(runs()).toBe(false);
+});
+
 test("a second client without Terraform's certificate is refused", async () => {
   const { createCertificate } = await import("./protocol/certificate.ts");
   const { connect } = await import("node:tls");

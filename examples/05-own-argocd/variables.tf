@@ -9,3 +9,9 @@ variable "engine" {
   type        = string
   default     = "argocd"
 }
+
+variable "teams" {
+  description = "Organizations, each with the Argo CD project that it sees: a name, or a glob such as `shop-*`."
+  type        = map(string)
+  default     = {}
+}

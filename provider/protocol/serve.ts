@@ -12,6 +12,9 @@ import { createProviderServer } from "./server.ts";
 const cookie = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 /** A killed Terraform closes the session without a word. This long later there is nobody left to answer. */
 const lingering = 200;
+/** A Terraform that was killed before it connected closes no session. Its child gets another parent, or never a connection. */
+const PARENT_CHECK_MS = 1_000;
+const CONNECT_MS = 60_000;
 
 /** Serves a provider to the Terraform that started this process; returns when it listens. The process ends with the session. */
 export async function serve(provider: Provider): Promise<void> {
@@ -36,12 +39,18 @@ export async function serve(provider: Provider): Promise<void> {
   const folder = process.platform === "win32" ? undefined : mkdtempSync(join(tmpdir(), "tf-"));
   const clean = () => folder && rmSync(folder, { recursive: true, force: true });
   process.on("exit", clean);
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && process.exit(0), PARENT_CHECK_MS).unref();
+  const lonely = setTimeout(() => process.exit(0), CONNECT_MS).unref();
   const { server, certificate } = createProviderServer({
     provider,
     log,
     clientCertificate: process.env.PLUGIN_CLIENT_CERT,
     // Terraform keeps its one connection, so nobody needs the socket's file any more, whatever ends this process.
-    onOpen: clean,
+    onOpen: () => {
+      clearTimeout(lonely);
+      clean();
+    },
     onClose: () => setTimeout(() => process.exit(0), lingering),
     onShutdown: () => process.exit(0),
   });

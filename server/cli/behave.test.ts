@@ -6,9 +6,7 @@ import { generateSealKeys, open } from "../../openapi/seal.ts";
 import { colours } from "../base/colour.ts";
 import { diffText } from "./app/app.ts";
 import { application } from "./objects/nouns.ts";
-import { readEvents } from "./output/events.ts";
 import { exitOf } from "./output/failure.ts";
-import { localLookup } from "./session/transport.ts";
 import { type Answer, person, type Seen } from "./testing.ts";
 
 const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
@@ -375,21 +373,19 @@ test.each([
   expect(application(app(status))).toMatchObject({ ready: false, reason: expect.stringContaining(want) }),
 );
 
-test("events are read whole whatever the cuts", async () => {
-  const text = ": hello\r\nid: 1\nevent: put\ndata: a\ndata: é\n\nevent: bookmark\ndata:\n\n";
-  const bytes = new TextEncoder().encode(text);
-  async function* cut() {
-    for (const byte of bytes) yield Uint8Array.of(byte);
-  }
-  const got = [];
-  for await (const e of readEvents(cut())) got.push(e);
-  expect(got).toEqual([
-    { id: "1", event: "put", data: "a\né" },
-    { id: "1", event: "bookmark", data: "" },
-  ]);
-});
-
-test.each(["outpost.localhost", "LOCALHOST", "a.b.localhost."])("%s is this machine", async (name) => {
-  const got = await new Promise((resolve) => localLookup(name, { all: true }, (_, address) => resolve(address)));
-  expect(got).toEqual([{ address: "127.0.0.1", family: 4 }]);
+test("an error that the detail has told already is not told again", async () => {
+  const errors = [
+    { pointer: "/spec/argoProject", detail: "must be a name" },
+    { pointer: "/spec/agent", detail: "is missing" },
+  ];
+  const problem = {
+    code: "invalid_request",
+    status: 400,
+    detail: "/spec/argoProject must be a name",
+    pointer: "/spec/argoProject",
+    errors,
+  };
+  const { err } = await person(() => ({ status: 400, body: problem })).types("org", "get", "x");
+  expect(err.split("\n").filter((line) => line.includes("also"))).toEqual([expect.stringContaining("is missing")]);
+  expect(err.match(/must be a name/g)).toHaveLength(1);
 });
