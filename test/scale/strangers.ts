@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
+import { SORTS } from "../../server/control/testing/floods.ts";
 import { ok, type Service, startService } from "../faults/link-world.ts";
 import { until } from "../servers/run.ts";
 
@@ -20,21 +21,6 @@ const PER_SECOND = 250;
 const AIM = 1.2;
 const FLOOD = fileURLToPath(new URL("../../server/control/testing/flood.mjs", import.meta.url));
 const CLIENT = fileURLToPath(new URL("honest.mjs", import.meta.url));
-const SORTS = [
-  "half-sent",
-  "half-sent with a forged key",
-  "forged keys",
-  "no key",
-  "unfinished heads",
-  "unfinished chunks",
-  "half-sent enrolments",
-  "enrolments with unknown tokens",
-  "enrolments with a known token and a forged proof",
-  "sessions of unknown workers",
-  "greetings",
-  "half-sent calls of made-up webhooks",
-  "half-sent calls of a webhook",
-];
 
 interface Slice {
   times: number[];

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { within } from "../../../test/within.ts";
 import { agentsOf } from "../testing/agents.ts";
+import { SORTS } from "../testing/floods.ts";
 import { eventually, startService, type TestService } from "../testing/service.ts";
 import { TestWorker } from "../testing/worker.ts";
 
@@ -25,21 +26,6 @@ const CONNECTIONS = 520;
 const PER_SECOND = 250;
 /** On a machine that does other work the p99 of three seconds is mostly that work; what is truly taken is printed, and measured in test/scale. */
 const PATIENT_MS = 2_000;
-const SORTS = [
-  "half-sent",
-  "half-sent with a forged key",
-  "forged keys",
-  "no key",
-  "unfinished heads",
-  "unfinished chunks",
-  "half-sent enrolments",
-  "enrolments with unknown tokens",
-  "enrolments with a known token and a forged proof",
-  "sessions of unknown workers",
-  "greetings",
-  "half-sent calls of made-up webhooks",
-  "half-sent calls of a webhook",
-] as const;
 
 /** The p99 of honest requests over a while, in milliseconds, and every status that was not 200. */
 async function honest(forMs: number): Promise<{ p99: number; refused: number[] }> {
