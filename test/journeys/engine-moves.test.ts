@@ -71,13 +71,19 @@ const isSynced = (namespace: string, name: string) => async () => {
   return app !== undefined && synced(app) === true;
 };
 
+/** Whether it found what the other agent deployed equal to Git. It need not sync for that, so there may be no operation. */
+const isTaken = (namespace: string, name: string) => async () => {
+  const { operation, status } = (await application(namespace, name)) ?? {};
+  return operation === undefined && status?.sync?.status === "Synced" && status.health?.status === "Healthy";
+};
+
 test("an application moves to another agent: the first gives it up, the second takes it over, and what it deployed is never deleted", async () => {
   expect((await put("/v1/applications/moved", spec("a", "moved"))).status).toBe(201);
   await w.settled(isSynced(w.namespace, "moved"), "synced by the first agent");
   const before = (await w.object(CONFIG_MAP, "moved", "kept"))!;
   expect((await put("/v1/applications/moved?move=true", spec("b", "moved"))).status).toBe(200);
   await w.settled(async () => (await application(w.namespace, "moved")) === undefined, "given up by the first agent");
-  await w.settled(isSynced(B, "moved"), "synced by the second agent");
+  await w.settled(isTaken(B, "moved"), "synced by the second agent");
   const after = (await w.object(CONFIG_MAP, "moved", "kept"))!;
   expect(after.metadata.uid).toBe(before.metadata.uid);
   // The second agent keeps it now: what Git changes, it writes.
