@@ -2206,6 +2206,8 @@ export interface components {
                     path: string;
                     /** @description Field manager that owns the live value. */
                     manager?: string;
+                    /** @description The part of the API by which it was written, as `scale`. */
+                    subresource?: string;
                 }[];
             }[];
         };
@@ -5378,6 +5380,8 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                revision?: string;
+                history?: number;
             };
             header?: never;
             path: {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { codes } from "../../openapi/contract/codes.ts";
 import { generateSealKeys, open } from "../../openapi/seal.ts";
 import { colours } from "../base/colour.ts";
-import { diffText } from "./app/app.ts";
+import { diffText } from "./app/diff.ts";
 import { application } from "./objects/nouns.ts";
 import { exitOf } from "./output/failure.ts";
 import { type Answer, person, type Seen } from "./testing.ts";

@@ -5,18 +5,9 @@ import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { type GitServer, startGit } from "../servers/git.ts";
 import { type Daemon, until } from "../servers/run.ts";
 import { asInstalled, grant, type LinkWorld, linkWorld, must, ok } from "./link-world.ts";
+import { changed, DEPLOYMENT, POD, REPLICA_SET } from "./reads-of.ts";
 
 // The link as the chart installs it, with no rights outside its namespace: the controller answers what is asked about the cluster.
-const kind = (group: string, name: string, plural: string, namespaced = true): Resource => ({
-  group,
-  version: "v1",
-  kind: name,
-  plural,
-  namespaced,
-});
-const DEPLOYMENT = kind("apps", "Deployment", "deployments");
-const REPLICA_SET = kind("apps", "ReplicaSet", "replicasets");
-const POD = kind("", "Pod", "pods");
 let w: LinkWorld;
 let git: GitServer;
 let controller: Daemon;
@@ -126,6 +117,7 @@ test("a difference names each field and the manager of what is live, in two prog
       ["Secret", "update", [{ path: "/data/password", manager: "kubectl-edit" }]],
     ]);
     for (const text of [CANARY, Buffer.from(CANARY).toString("base64").slice(0, 12)]) expect(JSON.stringify(found)).not.toContain(text);
+    expect(changed(found.items.slice(0, 1))).toEqual(["-   replicas: 3", expect.stringMatching(/^\+ {3}replicas: \d$/)]);
     const hidden = found.items[1]!;
     expect([hidden.live, hidden.desired]).toEqual([expect.stringContaining("sha256:"), expect.stringContaining("sha256:")]);
     expect(hidden.live).not.toBe(hidden.desired);
@@ -309,6 +301,14 @@ test("a rollback deploys what an entry of the history deployed, and is refused w
   expect((await live(RESOURCES.configMap, "settings"))?.data).toEqual({ value: "two" });
   const rollback = (body: Schemas["RollbackRequest"]) => api().POST("/v1/applications/{id}/rollback", { params, body });
   expect((await rollback({ id: 77 })).error).toMatchObject({ code: "invalid_field", pointer: "/id" });
+  const against = (query: object) => api().GET("/v1/applications/{id}/diff", { params: { ...params, query } });
+  const first = ok(await api().GET("/v1/applications/{id}/history", { params })).items[0]!.revision;
+  for (const query of [{ history: 0 }, { revision: first }])
+    expect(changed(ok(await against(query)).items)).toEqual(["-   value: two", "+   value: one"]);
+  expect(ok(await against({ history: 1 })).items).toEqual([]);
+  expect((await against({ history: 77 })).error).toMatchObject({
+    detail: expect.stringContaining("The history has no entry 77. It has 0, 1."),
+  });
   const tried = ok(await rollback({ id: 0, dryRun: true }));
   expect((await ended(tried.status.operation?.id)).status.operation).toMatchObject({ phase: "Succeeded", cause: "Rollback" });
   expect((await live(RESOURCES.configMap, "settings"))?.data).toEqual({ value: "two" });

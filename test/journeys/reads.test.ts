@@ -105,7 +105,7 @@ describe("an application that is synced by hand", () => {
     const patch = '{"data":{"value":"by hand"}}';
     await kubectl("-n", "reads", "patch", "configmap", "settings", "--type=merge", "--field-manager=kubectl-edit", "-p", patch);
     const { exit, out } = await w.cli("app", "diff", "reads");
-    expect([exit, out]).toEqual([1, expect.stringContaining("/data/value is kubectl-edit's")]);
+    expect([exit, out]).toEqual([1, expect.stringContaining("/data/value was set by kubectl-edit")]);
   });
 
   test("a sync that waits for a Job is ended, and the Job with it", async () => {

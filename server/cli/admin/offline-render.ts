@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import { printable } from "../../base/colour.ts";
-import { diffText } from "../app/app.ts";
+import { diffText } from "../app/diff.ts";
 import { clusterOf } from "../kubeconfig.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import { type Io, paint, readInput } from "../output/io.ts";

@@ -1,6 +1,6 @@
 import { colours } from "../../base/colour.ts";
 import { person, type Seen } from "../testing.ts";
-import { diffText } from "./app.ts";
+import { diffText } from "./diff.ts";
 import { parseResource } from "./resource.ts";
 import { drawTree } from "./tree.ts";
 
@@ -65,12 +65,20 @@ test("what was not looked for, and that there is more, is said beside the tree",
 
 test("a difference names the manager of each field", () => {
   const item = { kind: "Deployment", group: "apps", name: "web", change: "update", live: "a: 2\n", desired: "a: 1\n" };
-  const fields = [{ path: "/spec/replicas", manager: "kubectl-edit" }, { path: "/metadata/labels/x" }];
+  const fields = [
+    { path: "/spec/replicas", manager: "kubectl-edit" },
+    { path: "/metadata/labels/x" },
+    { path: "/spec/replicas", manager: "kubectl", subresource: "scale" },
+  ];
   expect(
     diffText({ ...item, fields } as never, plain)
       .split("\n")
-      .slice(-2),
-  ).toEqual(["    /spec/replicas is kubectl-edit's", "    /metadata/labels/x is not there"]);
+      .slice(-3),
+  ).toEqual([
+    "    /spec/replicas was set by kubectl-edit",
+    "    /metadata/labels/x is not set in the cluster",
+    "    /spec/replicas was set by kubectl (scale)",
+  ]);
 });
 
 describe("rollback", () => {

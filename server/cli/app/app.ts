@@ -1,16 +1,14 @@
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import type { Schemas } from "../../../openapi/client.ts";
-import type { Colours } from "../../base/colour.ts";
 import { printable } from "../../base/colour.ts";
-import { hunks, lineDiff } from "../../base/lang/line-diff.ts";
 import { historyTable, resourceTable } from "../objects/describe.ts";
 import { application, nounOf, resourceName } from "../objects/nouns.ts";
 import { waitFor } from "../objects/wait.ts";
-import { EXIT, Failure } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
 import { type Json, say, show, showAs } from "../show.ts";
+import { diffVerb } from "./diff.ts";
 import { logVerbs } from "./logs.ts";
 import { operationVerbs } from "./operation.ts";
 import { parseResource, resourceVerbs } from "./resource.ts";
@@ -53,7 +51,7 @@ export function appVerbs(app: Command, io: Io): void {
         say(s, `${s.e.green("✓")} app ${s.e.bold(id)} is being refreshed`);
       }),
     );
-  app.command("diff <id>").summary("Git against live; exits 1 when they differ").action(verb(io, diff));
+  diffVerb(app, io);
   app
     .command("history <id>")
     .summary("what was deployed, newest first")
@@ -129,29 +127,6 @@ async function sync(s: Session, id: string, flags: SyncFlags): Promise<void> {
     });
   else say(s, `${s.e.green("✓")} app ${s.e.bold(id)} is being synced`);
   if (s.format !== "table" && s.format !== "wide") show(s, [object], nounOf("app")!.columns, { one: true });
-}
-
-async function diff(s: Session, id: string): Promise<void> {
-  const got = await (await s.api()).call<Schemas["Diff"]>("getApplicationDiff", { path: { id } });
-  if (s.format === "name") names(s, got.items);
-  else if (got.items.length === 0 && s.format !== "json" && s.format !== "yaml")
-    say(s, `${s.e.green("✓")} live equals Git${got.revision ? ` at ${got.revision}` : ""}`);
-  else showAs(s, got, () => got.items.map((item) => diffText(item, s.c)).join("\n\n"));
-  if (got.items.length > 0)
-    throw new Failure(`${got.items.length} object${got.items.length === 1 ? " differs" : "s differ"}`, EXIT.failed, { answer: true });
-}
-
-/** One object's difference: `-` is what is live, `+` is what Git wants. */
-export function diffText(item: Schemas["Diff"]["items"][number], c: Colours): string {
-  const verb = { create: c.green("+ create"), update: c.yellow("~ update"), delete: c.red("- delete") }[item.change];
-  const paint = { "-": c.red, "+": c.green, " ": (t: string) => t };
-  const lines = hunks(lineDiff(item.live ?? "", item.desired ?? "")).map((l) => paint[l.sign](`  ${l.sign} ${printable(l.text)}`));
-  return [`${verb} ${c.bold(printable(resourceName(item)))}`, ...lines, ...(item.fields ?? []).map((one) => fieldLine(one, c))].join("\n");
-}
-
-/** Who wrote what is live: the one to talk to when it should not differ. */
-function fieldLine({ path, manager }: { path: string; manager?: string }, c: Colours): string {
-  return c.dim(`    ${printable(path)}${manager ? ` is ${printable(manager)}'s` : " is not there"}`);
 }
 
 function names(s: Session, items: Json[]): void {

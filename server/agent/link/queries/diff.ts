@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Path } from "../../../base/json/jq.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
@@ -13,7 +14,8 @@ import { toTargets } from "../../controller/render.ts";
 import { holderOf, ownerOf } from "../../controller/tracking.ts";
 import { instanceOf } from "../../project/instance.ts";
 import type { Rendered } from "../../repo/types.ts";
-import { fieldsOf, lacking, managerOf, pointer } from "./fields.ts";
+import { asAsked } from "./asked-sources.ts";
+import { differing, fieldAt, lacking, overlay } from "./fields.ts";
 import { masked, toYaml } from "./mask.ts";
 import { inParallel } from "./parallel.ts";
 import { desired, type ReadOnlyContext, withReadOnlyContext } from "./read-only-context.ts";
@@ -26,12 +28,15 @@ const MAX_FIELDS = 200;
 
 type Item = Record<string, unknown>;
 
-/** Git against live: what the next sync would change, by the verdict of the controller. */
+/** Git against live: what a sync would change, now or to another revision or entry of the history, by the verdict of the controller. */
 export const applicationDiff: Read = async (tc, task) => {
   const found = await objectOf(tc, task, "applications");
   if (found.kind !== "done") return found;
-  return withReadOnlyContext(tc, found.value as Application, async (readOnlyContext): Promise<Outcome<Item>> => {
-    const rendered = await desired(readOnlyContext);
+  const asked = asAsked(found.value as Application, task.params.history);
+  if (asked.kind !== "done") return asked;
+  const { revision: other } = task.params;
+  return withReadOnlyContext(tc, asked.value, async (readOnlyContext): Promise<Outcome<Item>> => {
+    const rendered = await desired(readOnlyContext, typeof other === "string" ? other : undefined);
     if (rendered.kind !== "done") return rendered;
     const { targets } = await toTargets(readOnlyContext.app, readOnlyContext.destination, rendered.value.objects ?? []);
     // Values are compared within one answer only.
@@ -92,8 +97,8 @@ class Look {
     const how = comparing(app, settings, target.object);
     const tried = await withoutUnknownFields(target, app.spec.syncPolicy?.syncOptions ?? [], () => attempt(client, target, live, how));
     if (tried.kind === "done") {
-      const fields = fieldsOf(tried.value.live, tried.value.next, live.metadata.managedFields);
-      return done(fields.length ? this.#update(target.object, tried.value.live, tried.value.next, fields) : undefined);
+      const paths = differing(tried.value.live, tried.value.next);
+      return done(paths.length ? this.#update(live, tried.value.live, tried.value.next, paths) : undefined);
     }
     if (tried.kind === "again") return tried;
     const row = app.status?.resources?.find((one) => keyOfRow(one) === target.key);
@@ -103,11 +108,7 @@ class Look {
     const [before, after] = [live, target.object].map((object) => countedOf(object, live, target.object, how)) as [KubeObject, KubeObject];
     const paths = lacking(before, after).slice(0, MAX_FIELDS);
     if (forbidden && !this.#compared && paths.length === 0) return done(undefined);
-    const fields = paths.map((path) => {
-      const manager = managerOf(live.metadata.managedFields ?? [], before, path);
-      return { path: pointer(path), ...(manager ? { manager } : {}) };
-    });
-    return done(this.#update(target.object, before, after, fields));
+    return done(this.#update(live, before, after, paths));
   }
 
   /** One object that the application had and Git does not describe any more. */
@@ -126,8 +127,9 @@ class Look {
     return done(kept ? undefined : entry(object, "delete", { live: this.#yaml(object) }));
   }
 
-  #update(of: KubeObject, live: KubeObject, next: KubeObject, fields: readonly object[]): Item {
-    return entry(of, "update", { desired: this.#yaml(next), live: this.#yaml(live) }, fields);
+  #update(of: KubeObject, live: KubeObject, next: KubeObject, paths: readonly Path[]): Item {
+    const fields = paths.map((path) => fieldAt(of.metadata.managedFields ?? [], live, path));
+    return entry(of, "update", { desired: this.#yaml(overlay(live, next, paths)), live: this.#yaml(live) }, fields);
   }
 
   #yaml(object: KubeObject): string {

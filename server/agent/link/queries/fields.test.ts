@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../kube/object.ts";
-import { differing, fieldsOf, lacking, managerOf, pointer } from "./fields.ts";
+import { differing, fieldsOf, lacking, overlay, ownerOf, pointer } from "./fields.ts";
 
 const live: KubeObject = {
   apiVersion: "apps/v1",
@@ -66,8 +66,26 @@ test("what only the live object has is no lack of what is desired", () => {
 
 test("an item is known by its keys, its value or its place", () => {
   const set = (field: string) => [{ manager: "m", fieldsV1: { "f:l": { [field]: {} } } }] as never;
-  expect(managerOf(set('v:"b"'), { l: ["a", "b"] }, ["l", 1])).toBe("m");
-  expect(managerOf(set('v:"b"'), { l: ["a", "b"] }, ["l", 0])).toBeUndefined();
-  expect(managerOf(set("i:0"), { l: ["a"] }, ["l", 0])).toBe("m");
-  expect(managerOf(set('k:{"p":80}'), { l: [{ p: 80, q: 1 }] }, ["l", 0, "q"])).toBe("m");
+  expect(ownerOf(set('v:"b"'), { l: ["a", "b"] }, ["l", 1])?.manager).toBe("m");
+  expect(ownerOf(set('v:"b"'), { l: ["a", "b"] }, ["l", 0])).toBeUndefined();
+  expect(ownerOf(set("i:0"), { l: ["a"] }, ["l", 0])?.manager).toBe("m");
+  expect(ownerOf(set('k:{"p":80}'), { l: [{ p: 80, q: 1 }] }, ["l", 0, "q"])?.manager).toBe("m");
+});
+
+test("a field that was written through a subresource names it, but for the status", () => {
+  const scaled = [{ manager: "kubectl", subresource: "scale", fieldsV1: { "f:spec": { "f:replicas": {} } } }] as never;
+  const next = structuredClone(live);
+  next.spec.replicas = 1;
+  expect(fieldsOf(live, next, scaled)).toEqual([{ path: "/spec/replicas", manager: "kubectl", subresource: "scale" }]);
+});
+
+test.each([
+  ["a value", { a: 1, b: 2 }, { b: 3, a: 1 }, { a: 1, b: 3 }],
+  ["a field that goes", { a: { x: 1, y: 2 } }, { a: { y: 2 } }, { a: { y: 2 } }],
+  ["a field that comes", { a: {} }, { a: { z: 1 } }, { a: { z: 1 } }],
+  ["an item", { l: [{ n: "a" }, { n: "b", v: 1 }] }, { l: [{ n: "a" }, { v: 2, n: "b" }] }, { l: [{ n: "a" }, { n: "b", v: 2 }] }],
+  ["a list of another length", { l: [1, 2], b: 1 }, { b: 1, l: [1] }, { l: [1], b: 1 }],
+])("overlay shows %s in the place it has live", (_, before, after, want) => {
+  const got = overlay<object>(before, after, differing(before, after));
+  expect(JSON.stringify(got)).toBe(JSON.stringify(want));
 });

@@ -7,6 +7,8 @@ import type { FieldSet, ManagedFields } from "../../../kube/object.ts";
 export interface Field {
   path: string;
   manager?: string;
+  /** By which part of the API it was written: `scale` for `kubectl scale` and autoscalers. */
+  subresource?: string;
 }
 
 /** More of them in one object nobody reads. */
@@ -14,11 +16,32 @@ const MOST = 200;
 
 /** The fields in which an object would change, with the owner of each live value as `managedFields` tells it. */
 export function fieldsOf(live: object, next: object, managed: readonly ManagedFields[] = []): Field[] {
-  return differing(live, next).map((path) => {
-    const manager = managerOf(managed, live, path);
-    return { path: pointer(path), ...(manager ? { manager } : {}) };
-  });
+  return differing(live, next).map((path) => fieldAt(managed, live, path));
 }
+
+/** One field, with whoever owns its live value. */
+export function fieldAt(managed: readonly ManagedFields[], live: unknown, path: Path): Field {
+  const { manager, subresource } = ownerOf(managed, live, path) ?? {};
+  return { path: pointer(path), ...(manager ? { manager } : {}), ...(subresource ? { subresource } : {}) };
+}
+
+/**
+ * `live` with the values that `next` has at these places, and else as it is. Shown beside `live` it differs in these places alone: the
+ * order of keys and what the server fills in are the same on both sides.
+ */
+export function overlay<T>(live: T, next: unknown, paths: readonly Path[]): T {
+  const result = structuredClone(live);
+  for (const path of paths) {
+    if (path.length === 0) return next as T;
+    const wanted = path.reduce(at, next);
+    const parent = path.slice(0, -1).reduce(at, result as unknown) as Record<string | number, unknown>;
+    if (wanted === undefined) delete parent[path.at(-1)!];
+    else parent[path.at(-1)!] = wanted;
+  }
+  return result;
+}
+
+const at = (value: unknown, step: string | number) => (value as Record<string | number, unknown> | undefined)?.[step];
 
 /** The deepest places at which two values differ; lists of different length differ as a whole. */
 export function differing(live: unknown, next: unknown): Path[] {
@@ -47,13 +70,12 @@ export function lacking(live: unknown, desired: unknown, path: Path = []): Path[
   return isDeepStrictEqual(live, desired) ? [] : [path];
 }
 
-/** Who has the field: of several the last who wrote, and ourselves only when nobody else has it. */
-export function managerOf(managed: readonly ManagedFields[], live: unknown, path: Path): string | undefined {
+/** The entry that owns the field: of several the newest, and our own only when there is no other. */
+export function ownerOf(managed: readonly ManagedFields[], live: unknown, path: Path): ManagedFields | undefined {
   const owners = managed
-    .filter(({ subresource, fieldsV1 }) => !subresource && fieldsV1 && owns(fieldsV1, live, path))
+    .filter(({ subresource, fieldsV1 }) => subresource !== "status" && fieldsV1 && owns(fieldsV1, live, path))
     .sort((a, b) => String(b.time ?? "").localeCompare(String(a.time ?? "")));
-  const other = owners.find(({ manager }) => manager !== FIELD_MANAGER && manager !== APPLIER);
-  return (other ?? owners[0])?.manager;
+  return owners.find(({ manager }) => manager !== FIELD_MANAGER && manager !== APPLIER) ?? owners[0];
 }
 
 function owns(fields: FieldSet, at: unknown, [step, ...rest]: Path): boolean {

@@ -17,7 +17,7 @@ type Check<T> = ((value: unknown) => value is T) & { errors?: Fault[] | null };
 
 export const getApplicationDiff =
   (s: Services): Handler<"getApplicationDiff"> =>
-  async (call) => ({ status: 200, body: await read(s, call, "application.diff", validateDiff, {}) });
+  async (call) => ({ status: 200, body: await read(s, call, "application.diff", validateDiff, call.query) });
 
 export const getApplicationManifests =
   (s: Services): Handler<"getApplicationManifests"> =>
