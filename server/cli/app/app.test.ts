@@ -81,41 +81,6 @@ test("a difference names the manager of each field", () => {
   ]);
 });
 
-describe("rollback", () => {
-  const service = (...states: object[]) => {
-    return ({ operation }: Seen) => {
-      if (operation === "rollbackApplication") return { status: 202, body: app({ operation: { id: "b1", phase: "Pending" } }) };
-      if (operation === "watch")
-        return { type: "text/event-stream", body: states.map((state, i) => event(app({ operation: state }), i)).join("") };
-      return { body: app({}) };
-    };
-  };
-  test("waits for its own operation and tells how it goes", async () => {
-    const me = person(
-      service(
-        { id: "older", phase: "Failed" },
-        { id: "b1", phase: "Running", message: "waiting for web" },
-        { id: "b1", phase: "Succeeded", message: "all synced" },
-      ),
-    );
-    const { exit, err } = await me.types("app", "rollback", "web", "3", "--prune");
-    expect([exit, me.requests[0]!.body]).toEqual([0, { id: 3, prune: true }]);
-    for (const part of ["waiting for the agent", "waiting for web", "✓ app web: all synced"]) expect(err).toContain(part);
-  });
-  test("fails with the agent's reason", async () => {
-    const { exit, err } = await person(service({ id: "b1", phase: "Error", message: "the history has no entry 3" })).types(
-      "app",
-      "rollback",
-      "web",
-      "3",
-    );
-    expect([exit, err]).toEqual([1, expect.stringContaining("the history has no entry 3")]);
-  });
-  test("takes a number", async () => {
-    expect((await person(service()).types("app", "rollback", "web", "last")).exit).toBe(2);
-  });
-});
-
 test("terminate waits for the end of what runs", async () => {
   const me = person(({ operation }) => {
     if (operation === "terminateApplication") return { status: 202, body: app({ operation: { id: "s1", phase: "Running" } }) };

@@ -15,30 +15,8 @@ import { parseResource, resourceVerbs } from "./resource.ts";
 import { revisionVerb } from "./revision.ts";
 import { treeVerb } from "./tree.ts";
 
-interface SyncFlags {
-  revision?: string;
-  prune?: boolean;
-  dryRun?: boolean;
-  resource?: string[];
-  syncOption?: string[];
-  wait: boolean;
-  timeout: string;
-}
-const collect = (text: string, before: string[] | undefined): string[] => [...(before ?? []), text];
-
 /** What only applications can: sync, rollback, diff, history, tree, actions and the like. */
 export function appVerbs(app: Command, io: Io): void {
-  app
-    .command("sync <id>")
-    .summary("make live equal Git")
-    .option("--revision <revision>", "another branch, tag or commit, once")
-    .option("--prune", "delete what Git no longer has")
-    .option("--dry-run", "only try")
-    .option("--resource <group/Kind/[namespace/]name>", "only this object; may be repeated", collect)
-    .option("--sync-option <Name=value>", "may be repeated", collect)
-    .option("--no-wait", "do not wait until it is Synced and Healthy")
-    .option("--timeout <duration>", "how long to wait", "5m")
-    .action(verb(io, sync));
   app
     .command("refresh <id>")
     .summary("look at Git again without touching the cluster")
@@ -104,29 +82,6 @@ export function appVerbs(app: Command, io: Io): void {
   operationVerbs(app, io);
   revisionVerb(app, io);
   logVerbs(app, io);
-}
-
-async function sync(s: Session, id: string, flags: SyncFlags): Promise<void> {
-  const { revision, prune, dryRun, resource, syncOption } = flags;
-  const body = { revision, prune, dryRun, resources: resource?.map((text) => parseResource(text)), syncOptions: syncOption };
-  const headers = { "idempotency-key": crypto.randomUUID() };
-  const started = await (await s.api()).call<Json>("syncApplication", { path: { id }, body, headers });
-  const operation = started.status?.operation?.id;
-  let object = started;
-  if (flags.wait)
-    object = await waitFor(s, nounOf("app")!, id, flags.timeout, (o) => {
-      const now = o.status?.operation;
-      // An answer about an operation before this one says nothing yet.
-      const ours = operation === undefined || now?.id === operation;
-      if (ours && (now?.phase === "Failed" || now?.phase === "Error"))
-        return { ready: false, failed: true, reason: now.message ?? `sync ${now.phase}` };
-      if (!ours || ["Pending", "Running", "Terminating"].includes(now?.phase))
-        return { ready: false, reason: now?.message ?? "waiting for the agent" };
-      if (dryRun || resource) return { ready: now?.phase === "Succeeded", reason: now?.message ?? "waiting for the agent" };
-      return application(o);
-    });
-  else say(s, `${s.e.green("✓")} app ${s.e.bold(id)} is being synced`);
-  if (s.format !== "table" && s.format !== "wide") show(s, [object], nounOf("app")!.columns, { one: true });
 }
 
 function names(s: Session, items: Json[]): void {

@@ -1,34 +1,81 @@
 import type { Command } from "commander";
-import { nounOf, type Readiness } from "../objects/nouns.ts";
+import { explainer, KEEP_WAITING } from "../objects/explain.ts";
+import { application, nounOf, type Readiness, resourceName } from "../objects/nouns.ts";
 import { waitFor } from "../objects/wait.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
 import { type Json, say, show } from "../show.ts";
+import { findResource, parseResource } from "./resource.ts";
 
 interface RollbackFlags {
   prune?: boolean;
   dryRun?: boolean;
   wait: boolean;
+  keepWaiting?: boolean;
   timeout: string;
 }
+interface SyncFlags extends RollbackFlags {
+  revision?: string;
+  resource?: string[];
+  syncOption?: string[];
+}
+const collect = (text: string, before: string[] | undefined): string[] => [...(before ?? []), text];
 
-/** `app rollback` and `app terminate`. */
+/** `app sync`, `app rollback` and `app terminate`. */
 export function operationVerbs(app: Command, io: Io): void {
+  app
+    .command("sync <id>")
+    .summary("make live equal Git")
+    .option("--revision <revision>", "another branch, tag or commit, once")
+    .option("--prune", "delete what Git no longer has")
+    .option("--dry-run", "only try")
+    .option("--resource <group/Kind/[namespace/]name>", "only this object; may be repeated", collect)
+    .option("--sync-option <Name=value>", "may be repeated", collect)
+    .option("--wait", "wait until it is Synced and Healthy (the default)", true)
+    .option("--no-wait", "do not wait until it is Synced and Healthy")
+    .option(...KEEP_WAITING)
+    .option("--timeout <duration>", "how long to wait", "5m")
+    .action(verb(io, sync));
   app
     .command("rollback <id> <history-id>")
     .summary("deploy again what an entry of the history deployed")
     .option("--prune", "delete what that revision does not have")
     .option("--dry-run", "only try")
-    .option("--no-wait", "do not wait until it is done")
+    .option("--wait", "wait until it is done and Healthy (the default)", true)
+    .option("--no-wait", "do not wait until it is done and Healthy")
+    .option(...KEEP_WAITING)
     .option("--timeout <duration>", "how long to wait", "5m")
     .action(verb(io, rollback));
   app
     .command("terminate <id>")
     .summary("end the operation that runs")
+    .option("--wait", "wait until it has ended (the default)", true)
     .option("--no-wait", "do not wait until it has ended")
     .option("--timeout <duration>", "how long to wait", "1m")
     .action(verb(io, terminate));
+}
+
+async function sync(s: Session, id: string, flags: SyncFlags): Promise<void> {
+  const { revision, prune, dryRun, resource, syncOption } = flags;
+  const resources = resource && (await resourcesNamed(s, id, resource));
+  const body = { revision, prune, dryRun, resources, syncOptions: syncOption };
+  const headers = { "idempotency-key": crypto.randomUUID() };
+  const started = await (await s.api()).call<Json>("syncApplication", { path: { id }, body, headers });
+  if (!flags.wait) {
+    say(s, `${s.e.green("✓")} app ${s.e.bold(id)} is being synced`);
+    return asked(s, started);
+  }
+  const after = dryRun || resource ? undefined : (o: Json) => needsPrune(o, prune === true) ?? application(o);
+  asked(s, await waitForOperation(s, id, started, flags, after));
+}
+
+/** The objects that a person named; a kind that only one group of the application has needs no group. */
+async function resourcesNamed(s: Session, id: string, names: string[]) {
+  const wanted = names.map((text) => parseResource(text));
+  const known = ((await (await s.api()).call<Json>("getApplication", { path: { id } })).status?.resources ?? []) as Json[];
+  // Before the first comparison nothing is known: the agent tells then.
+  return known.length === 0 ? wanted : wanted.map((one) => findResource(one, known, id));
 }
 
 async function rollback(s: Session, id: string, entry: string, flags: RollbackFlags): Promise<void> {
@@ -36,17 +83,52 @@ async function rollback(s: Session, id: string, entry: string, flags: RollbackFl
     throw usage(`the id of an entry of the history is a number, not ${JSON.stringify(entry)} (outpost app history ${id})`);
   const { prune, dryRun } = flags;
   const headers = { "idempotency-key": crypto.randomUUID() };
-  const started = await (await s.api()).call<Json>("rollbackApplication", {
-    path: { id },
-    body: { id: Number(entry), prune, dryRun },
-    headers,
-  });
+  const body = { id: Number(entry), prune, dryRun };
+  const started = await (await s.api()).call<Json>("rollbackApplication", { path: { id }, body, headers });
   if (!flags.wait) {
     say(s, `${s.e.green("✓")} app ${s.e.bold(id)} goes back to entry ${entry}`);
     return asked(s, started);
   }
+  // Git wants something else by now, so it is OutOfSync afterwards: its health alone counts.
+  asked(s, await waitForOperation(s, id, started, flags, dryRun ? undefined : healthy));
+}
+
+/** Waits for the end of the operation that `started` shows, and then until `after` holds. */
+async function waitForOperation(
+  s: Session,
+  id: string,
+  started: Json,
+  flags: RollbackFlags,
+  after?: (o: Json) => Readiness,
+): Promise<Json> {
   const operation = started.status?.operation?.id;
-  asked(s, await waitFor(s, nounOf("app")!, id, flags.timeout, (o) => ended(o, operation)));
+  const holds = (o: Json) => {
+    const end = ended(o, operation);
+    return end.ready && after ? after(o) : end;
+  };
+  const explain = explainer(await s.api(), id, !flags.keepWaiting);
+  return waitFor(s, nounOf("app")!, id, { timeout: flags.timeout, holds, explain });
+}
+
+function healthy(o: Json): Readiness {
+  const state = o.status?.health?.status;
+  if (state === "Healthy") return { ready: true, reason: `${o.status?.operation?.message ?? "done"}, Healthy` };
+  const { reason, ready } = application(o);
+  return { ready: false, reason: ready ? `its health is ${state ?? "Unknown"}` : reason };
+}
+
+/** All that differs is no longer in Git: without `--prune` a sync leaves that, so there is nothing to wait for. */
+function needsPrune(o: Json, prune: boolean): Readiness | undefined {
+  const different = ((o.status?.resources ?? []) as Json[]).filter(({ status }) => status && status !== "Synced");
+  if (prune || different.length === 0 || !different.every(({ requiresPruning }) => requiresPruning)) return undefined;
+  const names = different.slice(0, 3).map(resourceName).join(", ");
+  const more = different.length > 3 ? ` and ${different.length - 3} more` : "";
+  const verb = different.length === 1 ? "is" : "are";
+  return {
+    ready: false,
+    failed: true,
+    reason: `${names}${more} ${verb} no longer in Git; run with --prune to delete ${verb === "is" ? "it" : "them"}`,
+  };
 }
 
 /** Whether the operation that was asked for has ended, and how; an answer about one before it says nothing yet. */
@@ -66,13 +148,13 @@ async function terminate(s: Session, id: string, flags: { wait: boolean; timeout
     return asked(s, before);
   }
   const running = before.status?.operation?.id;
-  const object = await waitFor(s, nounOf("app")!, id, flags.timeout, (o) => {
+  const holds = (o: Json): Readiness => {
     const { phase, message, id: now } = o.status?.operation ?? {};
     const open = ["Pending", "Running", "Terminating"].includes(phase);
     if (open && running !== undefined && now !== running) throw new Failure(`app ${id}: another operation runs now`, EXIT.failed);
     return open ? { ready: false, reason: message ?? "waiting for its end" } : { ready: true, reason: message ?? "ended" };
-  });
-  asked(s, object);
+  };
+  asked(s, await waitFor(s, nounOf("app")!, id, { timeout: flags.timeout, holds }));
 }
 
 const asked = (s: Session, object: Json): void => {

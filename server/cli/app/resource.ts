@@ -5,7 +5,7 @@ import { printable } from "../../base/colour.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
 import { verb } from "../session/session.ts";
-import { say, showAs } from "../show.ts";
+import { type Json, say, showAs } from "../show.ts";
 
 type Live = Schemas["LiveResource"];
 
@@ -51,6 +51,38 @@ function described({ name, disabled, parameters }: Live["actions"][number]): str
   const takes = (parameters ?? []).map((p) => (p.default ? `${p.name}=${p.default}` : p.name)).join(", ");
   return printable(`${name}${takes ? ` (${takes})` : ""}${disabled ? " [not now]" : ""}`);
 }
+
+interface Named {
+  group?: string;
+  kind: string;
+  namespace?: string;
+  name: string;
+}
+const MOST_CANDIDATES = 5;
+
+/** What a person named, as the application has it: with its group. Fails with near candidates when it has none, or several. */
+export function findResource(wanted: Named, known: readonly Json[], id: string): Named {
+  const { group, kind, namespace, name } = wanted;
+  const fits = known.filter(
+    (one) =>
+      one.kind === kind &&
+      one.name === name &&
+      (group === undefined || (one.group ?? "") === group) &&
+      (namespace === undefined || one.namespace === namespace),
+  );
+  const groups = new Set(fits.map((one) => one.group ?? ""));
+  if (groups.size === 1) return { ...wanted, ...([...groups][0] ? { group: [...groups][0] as string } : {}) };
+  if (groups.size > 1)
+    throw usage(`${kind} ${name} is ambiguous: application ${id} has it in the groups ${[...groups].join(", ")}; put the group in front`);
+  const near = [...known].sort((a, b) => nearness(b, wanted) - nearness(a, wanted)).slice(0, MOST_CANDIDATES);
+  const more = known.length > near.length ? ", …" : "";
+  throw new Failure(
+    `application ${id} has no ${kind} ${name}; it has ${near.map((one) => printable(`${one.kind}/${one.name}`)).join(", ")}${more}`,
+    EXIT.notFound,
+  );
+}
+
+const nearness = (one: Json, { kind, name }: Named): number => (one.kind === kind ? 2 : 0) + (one.name === name ? 1 : 0);
 
 /** `apps/Deployment/web/api`, `Service/api`: group and namespace may be left out. */
 export function parseResource(text: string, what = "--resource"): { group?: string; kind: string; namespace?: string; name: string } {

@@ -7,6 +7,7 @@ import { type Session, verb } from "../session/session.ts";
 import { field, type Json, rowsOf, say, show, showAs } from "../show.ts";
 import { columnsOf, isDiscovered, ORIGINS } from "./adopt.ts";
 import { describe } from "./describe.ts";
+import { explainer, KEEP_WAITING } from "./explain.ts";
 import { follow } from "./follow.ts";
 import { application, listOf, manyOf, type Noun } from "./nouns.ts";
 import { waitFor, waitGone } from "./wait.ts";
@@ -77,18 +78,21 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
   );
 
   const goals = ["ready", "deleted", ...(noun.word === "app" ? ["synced", "healthy"] : [])];
-  parent
+  const wait = parent
     .command("wait <id>")
     .summary(noun.word === "app" ? "wait until it is Synced and Healthy" : "wait until it is ready")
     .addOption(new Option("--for <state>", "what to wait for").choices(goals).default("ready"))
-    .option("--timeout <duration>", "how long to wait", "5m")
-    .action(
-      verb(io, async (s, id: string, flags: { for: string; timeout: string }) => {
-        if (flags.for === "deleted") return waitGone(s, noun, id, flags.timeout);
-        const object = await waitFor(s, noun, id, flags.timeout, (o) => reached(noun, o, flags.for));
-        if (s.format !== "table") show(s, [object], noun.columns, { one: true });
-      }),
-    );
+    .option("--timeout <duration>", "how long to wait", "5m");
+  if (noun.word === "app") wait.option(...KEEP_WAITING);
+  wait.action(
+    verb(io, async (s, id: string, flags: { for: string; timeout: string; keepWaiting?: boolean }) => {
+      if (flags.for === "deleted") return waitGone(s, noun, id, flags.timeout);
+      const explain = noun.word === "app" ? explainer(await s.api(), id, !flags.keepWaiting) : undefined;
+      const holds = (o: Json) => reached(noun, o, flags.for);
+      const object = await waitFor(s, noun, id, { timeout: flags.timeout, holds, ...(explain ? { explain } : {}) });
+      if (s.format !== "table") show(s, [object], noun.columns, { one: true });
+    }),
+  );
 
   parent
     .command("watch [id]")
