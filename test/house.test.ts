@@ -30,7 +30,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "server/agent/plugin": ["openapi", "server/base", "server/agent/repo", "server/kube/yaml.ts"],
   "server/agent/cache": ["server/base"],
-  "server/agent/project": ["server/base", "server/kube/object.ts"],
+  "server/agent/project": ["openapi", "server/base", "server/kube/object.ts"],
   "server/agent/appset": ["openapi", "server/base", "server/kube", "server/agent/repo", "server/agent/project"],
   "server/agent/controller": [
     "openapi",
@@ -117,7 +117,7 @@ test("files do not import each other in circles, not even for a type", () => {
 /** Folders that are still to be split, with the number of files that they have now. */
 const CROWDED: Record<string, number> = {
   "modules/constructs": 21,
-  "openapi/rules": 25,
+  "openapi/rules": 24,
   "provider/protocol/rpc": 22,
   "provider/resources": 35,
   "server/agent/appset": 23,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { components } from "../../openapi/contract/types.ts";
-import { paramFaults } from "../../openapi/rules/params.ts";
+import { paramFaults } from "../../openapi/rules/tasks/params.ts";
 import type { Client, Limit, Reply } from "../client/client.ts";
 import { pause } from "../client/pause.ts";
 import { report } from "../client/problem.ts";

@@ -1,10 +1,10 @@
+import { patternMatcher } from "../../openapi/pattern-match.ts";
 import { matchPath } from "../../server/agent/appset/path.ts";
 import { found } from "../../server/agent/appset/scm.ts";
 import { render } from "../../server/agent/appset/template/render.ts";
 import { fromJson, type ValueMap } from "../../server/agent/appset/template/value.ts";
 import { compileJq, pathsOf } from "../../server/base/json/jq.ts";
 import { matchGlob } from "../../server/base/lang/glob.ts";
-import { patternMatcher } from "../../server/base/lang/pattern.ts";
 
 // An expression of a user, evaluated as the programs do it; what comes back is what a person would be told.
 type Ask = { id: number; kind: string; expression: string; input: unknown };

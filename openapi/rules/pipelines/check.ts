@@ -1,13 +1,14 @@
 import { type Fault, step as segment } from "../fault.ts";
-import { paramFaults } from "../params.ts";
 import { didYouMean } from "../suggest.ts";
+import { paramFaults } from "../tasks/params.ts";
 import { expressionsIn, parseCondition } from "./condition.ts";
 import { type Expression, expressionsOf, parseTemplate, splitParams } from "./expression.ts";
 import { ancestorsOf, findCycle, needsOf, type PipelineSpec, type PipelineStep } from "./graph.ts";
+import { inputFaults } from "./inputs.ts";
 
 /** What is wrong with the order of a pipeline, with its conditions and with what its texts name. */
 export function pipelineFaults(spec: PipelineSpec): Fault[] {
-  return [...checkOrder(spec), ...spec.steps.flatMap((step, i) => checkStep(spec, step, i))];
+  return [...inputFaults(spec), ...checkOrder(spec), ...spec.steps.flatMap((step, i) => checkStep(spec, step, i))];
 }
 
 /** What does not fit the kinds of the steps, whose texts may get values later. */

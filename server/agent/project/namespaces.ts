@@ -1,5 +1,5 @@
+import { patternMatcher } from "../../../openapi/pattern-match.ts";
 import { matchGlob } from "../../base/lang/glob.ts";
-import { patternMatcher } from "../../base/lang/pattern.ts";
 
 // Patterns times namespaces: as many are asked of again and again.
 const MAX_KNOWN = 10_000;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Fits } from "../../../openapi/pattern-match.ts";
 import type { Jq } from "../../../openapi/rules/jq-parse.ts";
-import type { Fits } from "../lang/pattern.ts";
 import { Break, bare, child, compare, type Emit, type Hit, isObject, Misfit, TooMuch, truthy, typeOf } from "./jq-values.ts";
 
 /** What a function needs of the evaluation that it is part of. */

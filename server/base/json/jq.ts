@@ -1,5 +1,5 @@
+import { type Fits, patternMatcher } from "../../../openapi/pattern-match.ts";
 import { bound, type Jq, parseJq } from "../../../openapi/rules/jq-parse.ts";
-import { type Fits, patternMatcher } from "../lang/pattern.ts";
 import { CALLS, type Call } from "./jq-calls.ts";
 import {
   Break,

@@ -1,13 +1,12 @@
 import document from "../../../openapi/contract/openapi.json" with { type: "json" };
 import type { Fault } from "../../../openapi/contract/validators.js";
 import * as validators from "../../../openapi/contract/validators.js";
-import { paramFaults } from "../../../openapi/rules/params.ts";
 import { inWords } from "../../../openapi/rules/patterns.ts";
+import { paramFaults } from "../../../openapi/rules/tasks/params.ts";
 import { escapePointer } from "../../base/json/json.ts";
 import { looksLikeReference, parseReferences } from "../../base/reference.ts";
 import { deref, type Schemas } from "./nouns.ts";
 import { invalid, Problem } from "./problem.ts";
-import { checkKindRules } from "./rules.ts";
 
 type Kind = Schemas["TaskKind"];
 type Check = ((value: unknown) => boolean) & { errors?: Fault[] | null };
@@ -44,10 +43,9 @@ export function unfit(kind: Kind, fault: Fault, at: string): Problem {
   });
 }
 
-/** What a schema cannot say: rules between fields, and where references to secrets may stand. */
+/** Where references to secrets may stand, which the contract cannot say. */
 export function checkMeaning(kind: Kind, params: Record<string, unknown>, at: string): void {
   checkReferences(kind, [schemas[schemaName(kind)]], params, at);
-  checkKindRules(kind, params, at);
 }
 
 const SCRIPTS: readonly Kind[] = ["shell.run", "powershell.run"];

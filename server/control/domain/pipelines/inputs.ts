@@ -1,5 +1,5 @@
+import { patternMatcher } from "../../../../openapi/pattern-match.ts";
 import type { PipelineSpec } from "../../../../openapi/rules/pipelines/graph.ts";
-import { patternMatcher } from "../../../base/lang/pattern.ts";
 import { Problem } from "../problem.ts";
 
 /**

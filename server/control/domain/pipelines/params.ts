@@ -1,6 +1,6 @@
-import { paramFaults as shapeFaults } from "../../../../openapi/rules/params.ts";
 import { hasExpression } from "../../../../openapi/rules/pipelines/check.ts";
 import { expressionsOf } from "../../../../openapi/rules/pipelines/expression.ts";
+import { paramFaults as shapeFaults } from "../../../../openapi/rules/tasks/params.ts";
 import type { Schemas } from "../nouns.ts";
 import { checkMeaning, checkParams, schemaFaults, unfit } from "../params.ts";
 import { Problem } from "../problem.ts";

@@ -1,5 +1,5 @@
 import type { Schemas } from "../../../../openapi/client.ts";
-import { patternMatcher } from "../../../base/lang/pattern.ts";
+import { patternMatcher } from "../../../../openapi/pattern-match.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { Context } from "../../kind.ts";
 

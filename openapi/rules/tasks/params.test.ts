@@ -1,5 +1,5 @@
-import * as validators from "../contract/validators.js";
-import { paramFaults } from "./params.ts";
+import * as validators from "../../contract/validators.js";
+import { paramFaults, shapeFaults } from "./params.ts";
 
 type Check = (value: unknown) => boolean;
 const check = (kind: string): Check => {
@@ -58,6 +58,26 @@ function* variants(value: unknown): Generator<unknown> {
 test.each(RIGHT)("%s: the rules in words refuse exactly what the contract's schema refuses", (kind, params) => {
   const fits = check(kind);
   expect(paramFaults(kind, params)).toEqual([]);
-  const differ = [...variants(params)].filter((one) => fits(one) !== (paramFaults(kind, one).length === 0));
+  const differ = [...variants(params)].filter((one) => fits(one) !== (shapeFaults(kind, one).length === 0));
   expect(differ).toEqual([]);
+});
+
+test.each([
+  ["kubernetes.apply", {}, ["/manifests"]],
+  ["kubernetes.apply", { manifests: "a: 1", source: git }, ["/source"]],
+  ["kubernetes.apply", { manifests: "a: 1", cluster: { token: "t" } }, ["/cluster/server"]],
+  ["helm.upgrade", { release: "a", chart: { name: "c" } }, ["/chart/source", "/chart/name"]],
+  ["http.request", { url: "https://h", body: "x" }, ["/body"]],
+  ["http.request", { url: "https://h", body: "x", method: "POST" }, []],
+  ["terraform.apply", { plan: artifact, source: git }, ["/source"]],
+  ["kubernetes.rollout", { kind: "Deployment", name: "a", action: "restart", toRevision: 1 }, ["/toRevision"]],
+  ["gitops.revertPR", { provider }, ["/number"]],
+  ["gitops.updateReleaseRepo", { provider, baseBranch: "main", files: [{ path: "a" }] }, ["/files/0/set"]],
+])("fields of %s that do not go together are refused: %j", (kind, params, want) => {
+  expect(paramFaults(kind, params).map(({ pointer }) => pointer)).toEqual(want);
+});
+
+test("a pipeline's expression in the place of an object is passed over", () => {
+  const later = (text: string) => text.includes("<+");
+  expect(paramFaults("kubernetes.apply", { manifests: "a: 1", cluster: "<+inputs.cluster>" }, later)).toEqual([]);
 });

@@ -1,7 +1,8 @@
-import { paramSchemas } from "../contract/params.ts";
-import { type Fault, isObject, isText, type Json, quoted, step } from "./fault.ts";
-import { patternFault } from "./patterns.ts";
-import { didYouMean } from "./suggest.ts";
+import { paramSchemas } from "../../contract/params.ts";
+import { type Fault, isObject, isText, type Json, quoted, step } from "../fault.ts";
+import { patternFault } from "../patterns.ts";
+import { didYouMean } from "../suggest.ts";
+import { fieldFaults } from "./fields.ts";
 
 /** As much of JSON Schema as the parameters of tasks use. */
 interface Schema {
@@ -44,10 +45,17 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What does not fit the parameters of a kind of task: names that there are not, missing ones, values of another type or form. `skip` texts
- * get their values later. The service asks before its validator does, Terraform's provider when it validates.
+ * What does not fit the parameters of a kind of task: unknown and missing names, values of another type or form, fields that do not go
+ * together. `skip` texts get their values later. The service asks before its validator does, Terraform's provider when it validates.
  */
 export function paramFaults(kind: string, params: unknown, skip: (text: string) => boolean = () => false): Fault[] {
+  const unfit = shapeFaults(kind, params, skip);
+  // The rules between fields read values whose form is right.
+  return unfit.length > 0 ? unfit : fieldFaults(kind, params, skip);
+}
+
+/** What the schema of the kind says, in words. */
+export function shapeFaults(kind: string, params: unknown, skip: (text: string) => boolean = () => false): Fault[] {
   const name = `TaskParams${kind
     .split(".")
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))

@@ -1,5 +1,5 @@
-import { within } from "../../../test/within.ts";
-import { patternMatcher } from "./pattern.ts";
+import { within } from "../test/within.ts";
+import { patternMatcher } from "./pattern-match.ts";
 
 test.each([
   ["v[0-9]+", "v12", true],
