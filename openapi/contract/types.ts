@@ -2702,9 +2702,9 @@ export interface components {
             items: components["schemas"]["AppProject"][];
             nextCursor?: string;
         };
-        /** @description Shows the discovered objects of an Argo CD project in an organization or a project instead of the agent's scope. The mapping with the most exact `argoProject` counts. */
+        /** @description Shows the discovered objects of an Argo CD project in an organization or a project instead of the agent's scope. The mapping with the most exact `argoProject` counts; an agent has one mapping for each. */
         ArgoProjectMappingSpec: {
-            /** @description Agent of the same scope as the mapping. */
+            /** @description `id` of an agent of the same scope as the mapping. */
             agent: components["schemas"]["Reference"];
             /** @description Name of the AppProject in the cluster, or a glob: `*` stands for any text and `?` for one character. */
             argoProject: string;

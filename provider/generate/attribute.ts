@@ -33,6 +33,8 @@ export interface JsonSchema {
   readonly "x-default-unless"?: string;
   readonly "x-internal"?: boolean;
   readonly "x-reference"?: string;
+  /** The object that it names is in the same scope, never above it. */
+  readonly "x-same-scope"?: boolean;
   /** Whether an empty object or list means something else than an absent one. The provider tells them apart in any case. */
   readonly "x-empty-counts"?: boolean;
   /** The attribute's name where Terraform keeps the property's own for itself. */
@@ -147,7 +149,7 @@ function rulesOf(schemas: Schemas, schema: JsonSchema): Rules | undefined {
 
 function describe(schemas: Schemas, schema: JsonSchema): string | undefined {
   const parts = [schema.description && inWords(schemas, schema.description)];
-  if (schema["x-reference"])
+  if (schema["x-reference"] && !schema["x-same-scope"])
     parts.push(
       `Refers to one of the ${schema["x-reference"].replace("appprojects", "app projects")}: \`id\` in the same scope, \`org.id\` or \`account.id\` above it.`,
     );

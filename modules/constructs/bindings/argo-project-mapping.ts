@@ -39,7 +39,7 @@ export class ArgoProjectMappingTimeoutsReference extends ComplexObject {
 export interface ArgoProjectMappingConfig extends TerraformMetaArguments {
   /** Take over an object that exists already, instead of refusing to create it. Default: `false`. */
   readonly adopt?: boolean | IResolvable;
-  /** Agent of the same scope as the mapping. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** `id` of an agent of the same scope as the mapping. */
   readonly agent: string;
   /** Name of the AppProject in the cluster, or a glob: `*` stands for any text and `?` for one character. */
   readonly argoProject: string;
@@ -91,7 +91,7 @@ export class ArgoProjectMapping extends TerraformResource {
     return this.getBooleanAttribute("adopt");
   }
 
-  /** Agent of the same scope as the mapping. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** `id` of an agent of the same scope as the mapping. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

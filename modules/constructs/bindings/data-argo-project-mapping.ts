@@ -30,7 +30,7 @@ export class DataArgoProjectMapping extends TerraformDataSource {
     super(scope, id, { ...metaOf(values), terraformResourceType: "outpost_argo_project_mapping", terraformGeneratorMetadata: { providerName: "outpost" } });
   }
 
-  /** Agent of the same scope as the mapping. Refers to one of the agents: `id` in the same scope, `org.id` or `account.id` above it. */
+  /** `id` of an agent of the same scope as the mapping. */
   get agent(): string {
     return this.getStringAttribute("agent");
   }

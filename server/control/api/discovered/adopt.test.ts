@@ -40,6 +40,15 @@ describe("tenants", () => {
     });
     expect((await get("/v1/applications/front")).status).toBe(404);
     expect((await get("/v1/applications/ledger?org=shop", shop)).status).toBe(404);
+    for (const headers of [undefined, { "if-none-match": "*" }]) {
+      const second = { agent: "shared", argoProject: "shop-*", targetOrg: "bank" };
+      expect(
+        await s.ask("PUT", "/v1/argoprojectmappings/second", { body: { spec: second }, ...(headers ? { headers } : {}) }),
+      ).toMatchObject({
+        status: 409,
+        body: { code: "conflict", pointer: "/spec/argoProject", detail: expect.stringContaining("`shop` maps `shop-*`") },
+      });
+    }
     // The most exact one counts.
     await put("/v1/argoprojectmappings/web", { agent: "shared", argoProject: "shop-web", targetOrg: "shop", targetProject: "web" });
     expect((await get("/v1/applications/front?org=shop&project=web", shop)).body).toMatchObject({ uid, project: "web" });

@@ -39,6 +39,18 @@ export async function checkMapping(sql: Sql, scope: Scope, spec: Spec, agent: St
     );
 }
 
+/** Refuses a second mapping of the same Argo project at one agent: only one of them could count. */
+export async function checkOnlyMapping(sql: Sql, spec: Spec, agent: Stored, existing: Stored | undefined): Promise<void> {
+  if (existing && existing.spec.agent === spec.agent && existing.spec.argoProject === spec.argoProject) return;
+  const other = (await mappingsOf(sql, agent)).find(({ id, argoProject }) => argoProject === spec.argoProject && id !== existing?.id);
+  if (!other) return;
+  throw new Problem(
+    "conflict",
+    `The mapping \`${other.id}\` maps \`${other.argoProject}\` of this agent already. Change that one, or name another Argo project.`,
+    { pointer: "/spec/argoProject" },
+  );
+}
+
 /** Moves objects to where the mappings of their agents say now, for as long as `until` allows. */
 export async function rescope(s: Pick<Services, "db">, account: string, until = Date.now() + WAIT_MS): Promise<void> {
   for (const asked of await rescopesOf(s.db, account)) {

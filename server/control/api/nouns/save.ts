@@ -17,7 +17,7 @@ import { currentServiceKey } from "../../store/servicekeys.ts";
 import { askRescope, dropSighting } from "../../store/sightings.ts";
 import type { Writer } from "../../store/writer.ts";
 import { checkAdoption, checkChange, checkPlace } from "../discovered/adopt.ts";
-import { checkMapping } from "../discovered/mappings.ts";
+import { checkMapping, checkOnlyMapping } from "../discovered/mappings.ts";
 import { removeReleased } from "./delete.ts";
 import { agentToLeave, type Change, succeed } from "./move.ts";
 import { noteParted } from "./parted.ts";
@@ -58,7 +58,10 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   await checkProjects(w, { collection, scope, spec, targets });
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
   if (adopted) checkAdoption(existing, agent, targets);
-  if (agent && collection === "argoprojectmappings") await checkMapping(w, scope, spec, agent);
+  if (agent && collection === "argoprojectmappings") {
+    await checkMapping(w, scope, spec, agent);
+    await checkOnlyMapping(w, spec, agent, existing);
+  }
   if (agent) refuse(tenantFaults(collection, agent, scope, whole));
   const sealed =
     agent && mayHaveCredentials(collection)
