@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
-import * as OpenApiValidator from "express-openapi-validator";
-import document from "../../../openapi/contract/openapi.json" with { type: "json" };
 import { Places } from "../../base/places.ts";
 import { follow } from "../../base/process/signal.ts";
 import { actorOf, type Caller, nameOf } from "../access/authenticate.ts";
@@ -14,6 +12,9 @@ import { networkOf } from "../strangers/address.ts";
 import { checkAccept, checkContentType, isUpload, takesBody } from "./accept.ts";
 import { hasBody, readBody } from "./body.ts";
 import { answerEarly } from "./early-response.ts";
+import { forwardedFor, isDenied, refuseAtFront, unauthenticated } from "./front/front.ts";
+import { record, WAITS } from "./front/record.ts";
+import { validators } from "./front/validate.ts";
 import { handlers } from "./handlers.ts";
 import { isOverTls, originOf } from "./origin.ts";
 import { sendPage } from "./page.ts";
@@ -41,34 +42,13 @@ interface State {
   /** The client's address, and the network that counts as one client. */
   address: string;
   network: string;
+  /** What the front has read already. */
+  read?: { body: unknown };
   /** Gives back the place that the request holds. */
   leave?: () => void;
 }
 
 const PROBES = new Set(["getHealth", "getReadiness", "getMetrics"]);
-const WAITS = new Set([
-  "watch",
-  "watchTasks",
-  "exchange",
-  "getTaskLogs",
-  "getRun",
-  "getTaskArtifact",
-  "exportAudit",
-  "putTaskArtifact",
-  "getApplicationDiff",
-  "getApplicationManifests",
-  "getApplicationTree",
-  "getApplicationResource",
-  "getApplicationRevision",
-  "getApplicationEvents",
-  "getApplicationLogs",
-  "runApplicationAction",
-  "generateApplicationSet",
-  "getRepositoryCharts",
-  "getRepositoryRefs",
-  "testRepository",
-  "testCluster",
-]);
 
 /** The part of the places that one caller may hold: the others still get in. */
 const ONE_CALLER = 0.6;
@@ -76,7 +56,7 @@ const ONE_CALLER = 0.6;
 const WAIT_PLACES = { total: 20_000, each: 5_000 };
 
 /**
- * The HTTP server: route → who is it → body within limits → does it fit the contract → may they → do it. Every refusal on the way is
+ * The HTTP server: refused at once (`front/`)? → route → who is it → body within limits → does it fit the contract → may they → do it. Every refusal on the way is
  * a Problem and ends in `fail`. A request takes a place only once its caller is known: what strangers may use is bounded in `strangers/`.
  */
 export function createApp(s: Services, options: AppOptions = {}): Server {
@@ -93,7 +73,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
 
   app.use((req: Request, res: Response, next: NextFunction) => {
     const address = s.strangers.proxies.clientOf(req.socket.remoteAddress ?? "", forwardedFor(req));
-    Object.assign(res.locals, { id: randomUUID(), started: performance.now(), address, network: networkOf(address) });
+    Object.assign(res.locals, { address, network: networkOf(address) });
     res.setHeader("Request-Id", state(res).id);
     res.setHeader("X-Content-Type-Options", "nosniff");
     // Behind a proxy that speaks TLS: browsers never come back over plain HTTP.
@@ -114,7 +94,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
       const { network, route } = state(res);
       const { operation, row } = route!;
       const { access, task = false } = row;
-      if (access === "public") return admitStranger(s, operation, network);
+      if (access === "public") return;
       const caller = await s.strangers.door.authenticate(s.db, s.signer, req.headers.authorization, network);
       state(res).caller = caller;
       const fits = { key: access !== "worker", worker: access === "worker", task };
@@ -147,10 +127,12 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
         return;
       }
       checkContentType(req, row, given);
-      const { network } = state(res);
-      req.body = given
-        ? await readBody(req, operation, row.access === "public" ? { bodies: s.strangers.bodies, sender: network } : undefined)
-        : undefined;
+      const { network, read } = state(res);
+      if (read) req.body = read.body;
+      else
+        req.body = given
+          ? await readBody(req, operation, row.access === "public" ? { bodies: s.strangers.bodies, sender: network } : undefined)
+          : undefined;
       if (req.body === undefined) {
         if (required) throw new Problem("invalid_json", "The operation needs a JSON body.");
         req.body = {};
@@ -160,16 +142,7 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
 
   const validate = express.Router();
   validate.use(
-    OpenApiValidator.middleware({
-      apiSpec: structuredClone(document) as never,
-      validateApiSpec: false,
-      validateSecurity: false,
-      validateRequests: { allErrors: false },
-      validateResponses: options.validateResponses ? { onError: (error, body, req) => badAnswer(s, error, body, req) } : false,
-      fileUploader: false,
-      // Half the time of the default at start-up; the document has no circles.
-      $refParser: { mode: "dereference" },
-    }),
+    validators((res) => state(res).route!, options.validateResponses ? (error, body, req) => badAnswer(s, error, body, req) : undefined),
   );
   app.use((req: Request, res: Response, next: NextFunction) => {
     // Probes have nothing to validate, and should not wait for the validator to be built.
@@ -238,7 +211,13 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
       // Longer than any client that we know of keeps a connection it does not use: who takes one at its last moment would be reset.
       keepAliveTimeout: 95_000,
     },
-    app,
+    (req, res) => {
+      const at: Pick<State, "id" | "started"> = { id: randomUUID(), started: performance.now() };
+      (res as ServerResponse & { locals: object }).locals = at;
+      const refused = refuseAtFront(s, req, res, at);
+      if (refused === false) app(req, res);
+      else if (refused !== true) void refused.then((is) => is || app(req, res));
+    },
   );
   answerBrokenRequests(server);
   server.on("connection", (socket) => {
@@ -254,25 +233,6 @@ function step(work: (req: Request, res: Response) => Promise<void>) {
   return (req: Request, res: Response, next: NextFunction): void => {
     work(req, res).then(() => next(), next);
   };
-}
-
-/** @throws Problem when a network greets, enrols or opens sessions too often. */
-function admitStranger(s: Services, operation: string, network: string): void {
-  if (PROBES.has(operation) || operation === "receiveWebhook" || s.strangers.workers.take(network)) return;
-  throw new Problem("too_many_requests", "Too many workers of this address ask at once. Try again in a moment.", { retryAfterSeconds: 1 });
-}
-
-function forwardedFor(req: Request): string | undefined {
-  const text = req.headers["x-forwarded-for"];
-  return Array.isArray(text) ? text.join(",") : text;
-}
-
-function unauthenticated(worker: boolean): Problem {
-  return worker
-    ? new Problem("session_expired", "There is no such session (any more). Open one with the worker's key.")
-    : new Problem("unauthenticated", "Give a valid API key: `Authorization: Bearer opk_…`. It may have been revoked or have expired.", {
-        headers: { "WWW-Authenticate": "Bearer" },
-      });
 }
 
 async function send(res: Response, reply: AnyReply): Promise<void> {
@@ -310,8 +270,7 @@ async function fail(s: Services, error: unknown, req: Request, res: Response, st
 }
 
 async function auditFailure(s: Services, problem: Problem, { route, caller, scope, id, address }: State): Promise<void> {
-  const denied =
-    problem.code === "forbidden" || problem.code === "unauthenticated" || problem.code === "session_expired" || "denied" in problem;
+  const denied = isDenied(problem.code) || "denied" in problem;
   if (denied) s.metrics.denied.inc({ code: problem.code });
   // Without a valid credential nobody's trail is written to: else anyone could fill it.
   if (!route || !caller || (!denied && (route.row.method === "GET" || caller.kind === "worker")) || problem.status >= 500) return;
@@ -326,15 +285,6 @@ async function auditFailure(s: Services, problem: Problem, { route, caller, scop
     code: problem.code,
     request: id,
   });
-}
-
-function record(s: Services, req: Request, { id, started, route, caller }: State, status: number): void {
-  const operation = route?.operation ?? "none";
-  const seconds = (performance.now() - started) / 1_000;
-  s.metrics.requests.inc({ operation, status: String(status) });
-  if (!WAITS.has(operation)) s.metrics.seconds.observe({ operation }, seconds);
-  // The path may be anything; headers and bodies are never logged.
-  s.log.debug({ request: id, operation, method: req.method, status, ms: Math.round(seconds * 1_000), actor: nameOf(caller) }, "answered");
 }
 
 function badAnswer(s: Services, error: Error, _body: unknown, req: unknown): void {

@@ -35,6 +35,18 @@ export async function tryFindKeyByHash(sql: Sql, account: string, hash: string):
   return rows[0] && toKey(rows[0]);
 }
 
+/** Which of these credentials there are, of keys and of sessions, valid or not: a name is the account, a space and the hash. */
+export async function namesOf(sql: Sql, names: readonly string[]): Promise<ReadonlySet<string>> {
+  const parts = names.map((name) => name.split(" "));
+  const rows = await sql.query(
+    `with asked as (select * from unnest($1::text[], $2::text[]) as a(account, hash))
+     select account, hash from asked join api_keys using (account, hash)
+     union all select account, hash from asked join sessions using (account, hash)`,
+    [parts.map(([account]) => account), parts.map(([, hash]) => hash)],
+  );
+  return new Set(rows.map((r) => `${r.account} ${r.hash}`));
+}
+
 /** Adds a key; undefined when its id is taken. */
 export async function insertKey(
   sql: Sql,

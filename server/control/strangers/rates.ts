@@ -23,16 +23,25 @@ export class Rates {
     return this.#left.size;
   }
 
-  /** Counts one more of a name; false when there were too many. */
+  /** Whether one more of a name would be taken; nothing is counted. */
+  hasLeft(name: string): boolean {
+    return this.#leftOf(name, this.#now()) >= 1;
+  }
+
+  /** Counts one more of a name; false when there were too many. One that is refused is not counted: else a flood would keep everybody out for good. */
   take(name: string): boolean {
-    const { burst, perSecond } = this.#rate;
     const now = this.#now();
-    const before = this.#left.get(name);
-    const left = Math.min(burst, (before?.left ?? burst) + ((now - (before?.at ?? now)) / 1_000) * perSecond);
+    const left = this.#leftOf(name, now);
     this.#left.delete(name);
     // The name that was silent for longest goes first; it has most of its burst again anyway.
     if (this.#left.size >= MAX_NAMES) this.#left.delete(this.#left.keys().next().value!);
-    this.#left.set(name, { left: Math.max(left - 1, 0), at: now });
+    this.#left.set(name, { left: left >= 1 ? left - 1 : left, at: now });
     return left >= 1;
+  }
+
+  #leftOf(name: string, now: number): number {
+    const { burst, perSecond } = this.#rate;
+    const before = this.#left.get(name);
+    return Math.min(burst, (before?.left ?? burst) + ((now - (before?.at ?? now)) / 1_000) * perSecond);
   }
 }

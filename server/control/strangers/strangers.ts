@@ -10,6 +10,7 @@ export interface StrangerSettings {
   trustedProxies?: readonly string[];
   /** Connections without a valid credential; one address may have a quarter of them. */
   connections?: number;
+  now?: () => number;
 }
 
 const MIB = 1024 * 1024;
@@ -22,14 +23,36 @@ export class Strangers {
   readonly bodies = new StrangerBodies({ total: 256, each: 64, held: 64 * MIB });
   /** Connections that stay open for a moment after a refusal, so that the client can read it. */
   readonly lingering = new Places({ total: 64, each: 16 });
-  /** Greetings, enrolments and new sessions of workers, by address. A service that restarts is greeted by all workers behind one gateway. */
-  readonly workers = new Rates({ burst: 1_000, perSecond: 100 });
+  /** Greetings of workers, by address. A service that restarts is greeted by all workers behind one gateway. */
+  readonly #greetings: Rates;
+  /** Enrolments and sessions that were refused, by address. Workers with a good proof do not count, however many share an address. */
+  readonly #failures: Rates;
   /** Refusals of real tokens that are written to the audit trail, by token. */
   readonly refusals = new Rates({ burst: 10, perSecond: 1 / 60 });
 
   /** @param cut is told of each connection that had to make room for a newer one. */
-  constructor({ trustedProxies = [], connections = 4_000 }: StrangerSettings = {}, cut: () => void = () => {}) {
+  constructor({ trustedProxies = [], connections = 4_000, now }: StrangerSettings = {}, cut: () => void = () => {}) {
     this.proxies = new TrustedProxies(trustedProxies);
     this.sockets = new StrangerSockets({ total: connections, each: Math.max(Math.floor(connections / 4), 1) }, cut);
+    this.#greetings = new Rates({ burst: 1_000, perSecond: 100 }, now);
+    this.#failures = new Rates({ burst: 100, perSecond: 20 }, now);
+  }
+
+  /** Whether a worker of this address may greet. It is counted. */
+  mayGreet(network: string): boolean {
+    return this.#greetings.take(network);
+  }
+
+  /**
+   * Whether so many proofs of this address were no good that the next ones are looked at only with a nonce that the service gave. That is seen without
+   * the store, and greetings are bounded: forged proofs end here, and honest workers of the same address pass.
+   */
+  isDoubted(network: string): boolean {
+    return !this.#failures.hasLeft(network);
+  }
+
+  /** An enrolment or a session of this address was refused. */
+  failed(network: string): void {
+    this.#failures.take(network);
   }
 }

@@ -11,6 +11,7 @@ import type { Outcome } from "./marks.ts";
 import type { Notice } from "./notice.ts";
 import { parsePayload } from "./payload.ts";
 import { providers } from "./providers/table.ts";
+import { webhookRefused } from "./refused.ts";
 
 type Reply = Awaited<ReturnType<Handler<"receiveWebhook">>>;
 
@@ -26,7 +27,7 @@ export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
     const named = await s.signer.openHookId(call.params.hook);
     if (!named) {
       count("none", "SignatureInvalid");
-      throw refused();
+      throw webhookRefused();
     }
     let body: Buffer;
     try {
@@ -48,7 +49,7 @@ export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
     };
     if (!hook || !signed || hook.deletionRequestedAt) {
       mark("SignatureInvalid");
-      throw refused();
+      throw webhookRefused();
     }
     if (hook.spec.enabled === false) {
       mark("Disabled");
@@ -72,13 +73,6 @@ export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
 };
 
 const ignored: Reply = { status: 202, body: { outcome: "Ignored", repositories: 0 } };
-
-/** The one answer for a webhook that is not there and for a call that is not signed with its secret: nobody can tell the two apart. */
-const refused = () =>
-  new Problem(
-    "webhook_refused",
-    "There is no such webhook, or the call is not signed with its secret. Compare both with getWebhookSecret.",
-  );
 
 function read(call: Pick<Call<"receiveWebhook">, "upload">, hook: Stored, body: Buffer): Notice | "ignored" {
   const { headers } = call.upload!;

@@ -37,6 +37,7 @@ async function checkToken(s: Services, account: string, call: Call<"enrolWorker"
   const { body } = call;
   const refuse = (why: "token" | "proof" | "nonce", problem: Problem) => {
     s.metrics.strangers.inc({ why });
+    s.strangers.failed(call.network);
     return problem;
   };
   const token = account ? await s.strangers.door.lookUp(call.network, () => tryFindToken(s.db, account, body.tokenId)) : undefined;

@@ -28,6 +28,7 @@ export const openSession =
     // All that a stranger, or a recorded request, can be refused for is looked at outside of the account's line of writers.
     const refuse = (why: "worker" | "proof" | "nonce", problem: Problem) => {
       s.metrics.strangers.inc({ why });
+      s.strangers.failed(call.network);
       return problem;
     };
     const worker = account ? await s.strangers.door.lookUp(call.network, () => tryFindWorker(s.db, account, body.worker)) : undefined;

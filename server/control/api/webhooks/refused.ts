@@ -1,0 +1,8 @@
+import { Problem } from "../../domain/problem.ts";
+
+/** The one answer for a webhook that is not there and for a call that is not signed with its secret: nobody can tell the two apart. */
+export const webhookRefused = () =>
+  new Problem(
+    "webhook_refused",
+    "There is no such webhook, or the call is not signed with its secret. Compare both with getWebhookSecret.",
+  );
