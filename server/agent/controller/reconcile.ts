@@ -4,7 +4,16 @@ import { done } from "../../base/outcome.ts";
 import { instanceOf } from "../project/instance.ts";
 import type { Freshness } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
-import { type Application, deployedOf, hasSeveral, META, type OperationState, type SourceHydrator, sourcesOf } from "./application.ts";
+import {
+  type Application,
+  deployedOf,
+  endOf,
+  hasSeveral,
+  META,
+  type OperationState,
+  type SourceHydrator,
+  sourcesOf,
+} from "./application.ts";
 import { findOrphans } from "./cluster/orphans.ts";
 import { Verdicts } from "./compare/compare.ts";
 import type { Target } from "./compare/normalise.ts";
@@ -135,7 +144,7 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
     report.begin("Syncing", `syncing to ${short}`);
     const targets = await targetsOf(deps, app, state, destination.value, wanted.value);
     if (targets.kind !== "done") {
-      state = { ...state, phase: targets.kind === "stop" ? "Failed" : "Error", message: targets.message, finishedAt: now() };
+      state = { ...state, phase: targets.kind === "stop" ? "Failed" : "Error", message: targets.message, finishedAt: endOf(state, now()) };
     } else {
       const prune = state.operation.sync?.prune === true;
       const noted = state.operation.sync?.dryRun ? undefined : await note(deps, app, state, targets.value, report);

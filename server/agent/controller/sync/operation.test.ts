@@ -1,9 +1,9 @@
 import { again, stop } from "../../../base/outcome.ts";
-import type { Application, ApplicationStatus, Operation } from "../application.ts";
+import { type Application, type ApplicationStatus, endOf, type Operation } from "../application.ts";
 import type { Deps } from "../deps.ts";
 import { reconcile } from "../reconcile.ts";
 import { Report } from "../status/report.ts";
-import { withoutTargets } from "./operation.ts";
+import { history, withoutTargets } from "./operation.ts";
 
 const asked: Operation = { sync: {}, initiatedBy: { username: "ana" } };
 const app = (status: ApplicationStatus) =>
@@ -39,4 +39,31 @@ test("what was asked for while another sync was to end is looked at again, also 
   expect(written).toMatchObject([{ status: { operationState: { phase: "Failed", message: "Operation terminated" } } }]);
   expect(written[0]).not.toHaveProperty("operation");
   expect(next?.afterMs).toBeLessThan(60_000);
+});
+
+// In a burst each operation starts a second after the one before it, ahead of the clock.
+test.each([
+  ["later than it began", 10, 12, 12],
+  ["in the second in which it began", 10, 10, 10],
+  ["before its start, which is ahead of the clock", 15, 11, 15],
+  ["after the clock was set back", 3_600, 5, 3_600],
+])("an operation never ends before it begins, nor is anything deployed before that: %s", (_, start, now, end) => {
+  const finishedAt = endOf({ startedAt: at(start) }, at(now));
+  expect(finishedAt).toBe(at(end));
+  const state = { operation: asked, phase: "Succeeded" as const, startedAt: at(start), finishedAt };
+  const [entry] = history({ ...app({}), spec: { source: {} } } as unknown as Application, state, []);
+  expect(Date.parse(entry!.deployedAt)).toBeGreaterThanOrEqual(Date.parse(entry!.deployStartedAt!));
+  const ended = withoutTargets(app({ operationState: { ...state, phase: "Terminating" } }), "X", stop("X", "x"), at(now));
+  expect(ended?.finishedAt).toBe(at(end));
+});
+
+test("of a burst of refused operations each starts a second after the one before, and ends no earlier", () => {
+  let last = withoutTargets(told("x", 0), "ComparisonError", stop("X", "x"), at(60))!;
+  for (let i = 0; i < 5; i++) {
+    const status = { ...told("x", 0).status, operationState: last };
+    const next = withoutTargets(app(status), "ComparisonError", stop("X", "x"), at(60))!;
+    expect(Date.parse(next.startedAt) - Date.parse(last.startedAt)).toBe(1_000);
+    expect(Date.parse(next.finishedAt!)).toBeGreaterThanOrEqual(Date.parse(next.startedAt));
+    last = next;
+  }
 });

@@ -6,6 +6,7 @@ import {
   causeOf,
   deployedOf,
   deployedSources,
+  endOf,
   type HistoryEntry,
   hasSeveral,
   META,
@@ -121,7 +122,7 @@ const PATIENCE_MS = { later: 180_000, stop: 10_000 };
  */
 export function withoutTargets(app: Application, type: string, failure: Failure, now: string, failing = now): OperationState | undefined {
   const { operationState: last, conditions } = app.status ?? {};
-  if (last?.phase === "Terminating") return { ...last, phase: "Failed", message: "Operation terminated", finishedAt: now };
+  if (last?.phase === "Terminating") return { ...last, phase: "Failed", message: "Operation terminated", finishedAt: endOf(last, now) };
   if (!app.operation || isOpen(last)) return undefined;
   const told = conditions?.find((c) => c.type === type)?.lastTransitionTime ?? now;
   const since = failure.kind === "stop" ? Date.parse(told) : Math.min(Date.parse(told), Date.parse(failing));

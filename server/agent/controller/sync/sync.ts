@@ -2,7 +2,15 @@ import type { Failure, Outcome } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
-import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "../application.ts";
+import {
+  type Application,
+  deployedOf,
+  endOf,
+  type OperationPhase,
+  type OperationState,
+  type ResourceResult,
+  sourcesOf,
+} from "../application.ts";
 import { inParallel } from "../cluster/parallel.ts";
 import type { Verdicts } from "../compare/compare.ts";
 import type { Target } from "../compare/normalise.ts";
@@ -299,7 +307,8 @@ class Run {
   }
 
   finish(phase: OperationPhase, message: string): OperationState {
-    const state = { ...this.#state(phase, message), finishedAt: this.#input.now() };
+    const begun = this.#state(phase, message);
+    const state = { ...begun, finishedAt: endOf(begun, this.#input.now()) };
     const { spec, status } = this.#input.app;
     // What is tried only leaves the namespace as the last sync has made it.
     const made = state.operation.sync?.dryRun ? status?.operationState?.syncResult : spec.syncPolicy;
