@@ -1,4 +1,4 @@
-/** Builds the provider's package: a launcher, two minified scripts, and nothing else to install. Node 20.19 or newer runs it. */
+/** Builds the provider's package: a launcher, some minified scripts, and nothing else to install. Node 20.19 or newer runs it. */
 import { chmod, cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,13 +31,26 @@ if (have[0] < want[0] || (have[0] === want[0] && have[1] < want[1])) {
 require("./provider.cjs");
 `;
 
-/** Keeps the YAML parser in a file of its own: reading it cost each start 4 of 45 ms, and most configurations have no YAML. */
+/**
+ * Scripts that are read only when something asks for them: reading them all cost each start 8 of 45 ms, and Terraform starts the provider several
+ * times for one plan. The YAML parser is as large as half of the provider, and most configurations have no YAML.
+ */
+const APART = {
+  "openapi/rules/yaml-texts.ts": "yaml-texts.cjs",
+  "openapi/rules/forms.ts": "forms.cjs",
+  "openapi/rules/tasks/params.ts": "task-params.cjs",
+};
+/** The files of the package that Node reads. */
+export const scripts = ["provider.cjs", ...Object.values(APART)];
+
 const apart = {
   name: "apart",
   setup({ onResolve }) {
-    onResolve({ filter: /\/yaml-texts\.ts$/ }, ({ kind }) =>
-      kind === "dynamic-import" ? { path: "./yaml-texts.cjs", external: true } : undefined,
-    );
+    onResolve({ filter: /\.ts$/ }, ({ kind, path }) => {
+      if (kind !== "dynamic-import") return undefined;
+      const [, script] = Object.entries(APART).find(([file]) => path.endsWith(`/${file}`)) ?? [];
+      return script ? { path: `./${script}`, external: true } : undefined;
+    });
   },
 };
 
@@ -59,7 +72,7 @@ export async function buildProvider({ version, out = join(dist, "terraform-provi
   };
   const built = await Promise.all([
     build({ ...common, entryPoints: ["provider/main.ts"], outfile: join(out, "provider.cjs"), plugins: [apart] }),
-    build({ ...common, entryPoints: ["openapi/rules/yaml-texts.ts"], outfile: join(out, "yaml-texts.cjs") }),
+    ...Object.entries(APART).map(([file, script]) => build({ ...common, entryPoints: [file], outfile: join(out, script) })),
   ]);
   const program = join(out, `terraform-provider-outpost_v${version}`);
   await writeFile(program, launcher);

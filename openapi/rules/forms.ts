@@ -6,8 +6,9 @@ import { labelFaults } from "./labels.ts";
 import { pipelineFaults, stepParamFaults } from "./pipelines/check.ts";
 import type { PipelineSpec } from "./pipelines/graph.ts";
 import { projectFaults } from "./project.ts";
+import { hasForms, type WithForms } from "./with-forms.ts";
 
-const FORMS: Readonly<Record<string, (spec: Json) => Fault[]>> = {
+const FORMS: Readonly<Record<WithForms, (spec: Json) => Fault[]>> = {
   applications: (spec) => [...applicationFaults(spec), ...labelFaults(objectIn(spec, "labels"), "/labels")],
   applicationsets: setFaults,
   appprojects: projectFaults,
@@ -25,7 +26,7 @@ const MOST = 20;
  * missing or not known yet is no fault here.
  */
 export function formFaults(collection: string, spec: Json): Fault[] {
-  return (FORMS[collection]?.(spec) ?? []).slice(0, MOST);
+  return hasForms(collection) ? FORMS[collection](spec).slice(0, MOST) : [];
 }
 
 export type { Fault } from "./fault.ts";

@@ -1,4 +1,5 @@
-import { type Fault, formFaults } from "../../openapi/rules/forms.ts";
+import type { Fault } from "../../openapi/rules/fault.ts";
+import { hasForms } from "../../openapi/rules/with-forms.ts";
 import { pathOf } from "../client/problem.ts";
 import type { Attribute, Attributes } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
@@ -14,7 +15,8 @@ export async function checkForms(collection: string, attributes: Attributes, con
   // Steps and inputs name each other, so that one that is not known yet may be any of them.
   if (collection === "pipelines" && !["steps", "inputs"].every((name) => whollyKnown(config.get(name) ?? null))) return;
   const spec = toSpec(attributes, known(attributes, config));
-  report(formFaults(collection, spec), attributes, diagnostics);
+  // A script of its own: see `build.mjs`.
+  if (hasForms(collection)) report((await import("../../openapi/rules/forms.ts")).formFaults(collection, spec), attributes, diagnostics);
   // Most configurations have no YAML, and its parser is as large as the half of the provider.
   if (hasYaml(spec)) report((await import("../../openapi/rules/yaml-texts.ts")).yamlFaults(collection, spec), attributes, diagnostics);
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { components } from "../../openapi/contract/types.ts";
-import { paramFaults } from "../../openapi/rules/tasks/params.ts";
 import type { Client, Limit, Reply } from "../client/client.ts";
 import { pause } from "../client/pause.ts";
 import { report } from "../client/problem.ts";
@@ -84,11 +83,12 @@ export const task: Resource<Client> = {
       "Runs a task on a delegate, once; again whenever `triggers` or anything else of it changes. Destroying it cancels it if it still runs, and undoes nothing.",
     attributes,
   },
-  validate: (config, diagnostics) => {
+  validate: async (config, diagnostics) => {
     if (field(config, "project") !== null && field(config, "org") === null)
       diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
     const [kind, params] = [stringField(config, "kind"), jsonField(config, "params")];
     if (kind === undefined || params === undefined) return;
+    const { paramFaults } = await import("../../openapi/rules/tasks/params.ts");
     const faults = paramFaults(kind, params).map(({ pointer, detail }) => ({ pointer: `/params${pointer}`, detail }));
     reportFaults(faults, attributes, diagnostics);
   },
