@@ -1,3 +1,4 @@
+import { hasForms, type WithForms } from "../with-forms.ts";
 import { applicationFaults } from "./application.ts";
 import { setFaults } from "./application-set.ts";
 import { clusterFaults } from "./cluster.ts";
@@ -6,7 +7,6 @@ import { labelFaults } from "./labels.ts";
 import { pipelineFaults, stepParamFaults } from "./pipelines/check.ts";
 import type { PipelineSpec } from "./pipelines/graph.ts";
 import { projectFaults } from "./project.ts";
-import { hasForms, type WithForms } from "./with-forms.ts";
 
 const FORMS: Readonly<Record<WithForms, (spec: Json) => Fault[]>> = {
   applications: (spec) => [...applicationFaults(spec), ...labelFaults(objectIn(spec, "labels"), "/labels")],

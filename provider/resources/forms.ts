@@ -1,5 +1,5 @@
 import type { Fault } from "../../openapi/rules/fault.ts";
-import { hasForms } from "../../openapi/rules/with-forms.ts";
+import { hasForms } from "../../openapi/with-forms.ts";
 import { pathOf } from "../client/problem.ts";
 import type { Attribute, Attributes } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";

@@ -240,7 +240,3 @@ export const revisionsOf = (deployed: Deployed | undefined): string[] =>
 
 export const deployedSources = (deployed: Deployed | undefined): Source[] =>
   deployed?.sources ?? (deployed?.source ? [deployed.source] : []);
-
-/** When an operation ended: operations of one second start a second apart, so a start may be ahead of the clock, and nothing ends before it begins. */
-export const endOf = ({ startedAt }: Pick<OperationState, "startedAt">, now: string): string =>
-  Date.parse(startedAt) > Date.parse(now) ? startedAt : now;

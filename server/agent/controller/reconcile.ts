@@ -4,16 +4,7 @@ import { done } from "../../base/outcome.ts";
 import { instanceOf } from "../project/instance.ts";
 import type { Freshness } from "../repo/types.ts";
 import { redactUrl } from "../repo/url.ts";
-import {
-  type Application,
-  deployedOf,
-  endOf,
-  hasSeveral,
-  META,
-  type OperationState,
-  type SourceHydrator,
-  sourcesOf,
-} from "./application.ts";
+import { type Application, deployedOf, hasSeveral, META, type OperationState, type SourceHydrator, sourcesOf } from "./application.ts";
 import { findOrphans } from "./cluster/orphans.ts";
 import { Verdicts } from "./compare/compare.ts";
 import type { Target } from "./compare/normalise.ts";
@@ -33,6 +24,7 @@ import { render, toTargets } from "./render.ts";
 import type { Report } from "./status/report.ts";
 import { releaseAll } from "./sync/hooks.ts";
 import { byItself, history, operationToRun, retry, retryAt, targetsOf, withInputs, withoutTargets } from "./sync/operation.ts";
+import { endOf } from "./sync/results.ts";
 import { advance } from "./sync/sync.ts";
 
 // The repositories are asked by the controller, once for all applications. One that was left out for longer than that, or than five thirds of

@@ -1,9 +1,10 @@
 import { again, stop } from "../../../base/outcome.ts";
-import { type Application, type ApplicationStatus, endOf, type Operation } from "../application.ts";
+import type { Application, ApplicationStatus, Operation } from "../application.ts";
 import type { Deps } from "../deps.ts";
 import { reconcile } from "../reconcile.ts";
 import { Report } from "../status/report.ts";
 import { history, withoutTargets } from "./operation.ts";
+import { endOf } from "./results.ts";
 
 const asked: Operation = { sync: {}, initiatedBy: { username: "ana" } };
 const app = (status: ApplicationStatus) =>

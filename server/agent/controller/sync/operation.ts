@@ -6,7 +6,6 @@ import {
   causeOf,
   deployedOf,
   deployedSources,
-  endOf,
   type HistoryEntry,
   hasSeveral,
   META,
@@ -24,6 +23,7 @@ import { render, toTargets } from "../render.ts";
 import type { Report } from "../status/report.ts";
 import { appLabel } from "../tracking.ts";
 import { waitsFor } from "./dependencies.ts";
+import { endOf } from "./results.ts";
 
 /** The operation that runs now: one that has begun, one that was asked for, or one that the policy begins. */
 export async function operationToRun(

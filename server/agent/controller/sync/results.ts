@@ -1,5 +1,5 @@
 import { gvkOf } from "../../../kube/object.ts";
-import type { OperationPhase, ResourceResult } from "../application.ts";
+import type { OperationPhase, OperationState, ResourceResult } from "../application.ts";
 import { imagesOf, within } from "../status/summary.ts";
 import type { Task } from "../tasks.ts";
 
@@ -42,3 +42,7 @@ export const namespaceResult = (name: string, told: Told): ResourceResult => ({
   ...told,
   syncPhase: "PreSync",
 });
+
+/** When an operation ended: operations of one second start a second apart, so a start may be ahead of the clock, and nothing ends before it begins. */
+export const endOf = ({ startedAt }: Pick<OperationState, "startedAt">, now: string): string =>
+  Date.parse(startedAt) > Date.parse(now) ? startedAt : now;

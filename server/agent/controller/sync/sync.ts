@@ -2,15 +2,7 @@ import type { Failure, Outcome } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
-import {
-  type Application,
-  deployedOf,
-  endOf,
-  type OperationPhase,
-  type OperationState,
-  type ResourceResult,
-  sourcesOf,
-} from "../application.ts";
+import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "../application.ts";
 import { inParallel } from "../cluster/parallel.ts";
 import type { Verdicts } from "../compare/compare.ts";
 import type { Target } from "../compare/normalise.ts";
@@ -27,7 +19,7 @@ import { hookObject, hookPhase, inTheWay, isDoomed, isOf, release } from "./hook
 import { leftOut, missingKind, shortName, waitingFor } from "./messages.ts";
 import { pause } from "./pause.ts";
 import { preflight } from "./preflight.ts";
-import { namespaceResult, resultId, resultOf, type Told } from "./results.ts";
+import { endOf, namespaceResult, resultId, resultOf, type Told } from "./results.ts";
 
 export interface SyncInput {
   app: Application;
