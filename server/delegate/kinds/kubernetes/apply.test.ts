@@ -7,6 +7,7 @@ import { kubernetesApply } from "./kubernetes-apply.ts";
 import { WORKLOADS } from "./revisions.ts";
 
 /** Against a real API server; without controllers nothing becomes ready by itself, so the tests write what those would. */
+const POD: Resource = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true };
 const dir = temporaryFolder();
 jest.setTimeout(60_000);
 let c: TestCluster;
@@ -219,6 +220,30 @@ describe("kubernetes.apply", () => {
     await c.status(WORKLOADS.Deployment, "slow", { observedGeneration: generation, ...all });
     const ran = await running;
     expect([ran.outcome, ran.message]).toEqual(["succeeded", undefined]);
+  });
+
+  test("a container that crashes again and again is not taken for ready in the instants in which it runs", async () => {
+    const log: string[] = [];
+    const running = apply({ manifests: deployment("loops") }, 14, log);
+    await until("it is there", () => c.get(WORKLOADS.Deployment, "loops"));
+    const containers = [{ name: "c", image: "x:1" }];
+    await c.client.create(POD, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "loops-1", namespace: "default", labels: { app: "loops" } },
+      spec: { containers },
+    });
+    const startedAt = new Date().toISOString();
+    const container = { name: "c", image: "x:1", imageID: "x", ready: true, restartCount: 3, state: { running: { startedAt } } };
+    await c.status(POD, "loops-1", { phase: "Running", conditions: [{ type: "Ready", status: "True" }], containerStatuses: [container] });
+    const { generation } = (await c.get(WORKLOADS.Deployment, "loops"))!.metadata;
+    const all = { replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 };
+    await c.status(WORKLOADS.Deployment, "loops", { observedGeneration: generation, ...all });
+    const ran = await running;
+    expect([ran.reason, ran.message]).toEqual([
+      "NotReady",
+      expect.stringMatching(/container c of Pod loops-1 has just started after 3 restarts; without a readiness probe .* run for 20 s/),
+    ]);
   });
 
   test("waits for the condition Ready of a kind that it does not know", async () => {

@@ -22,10 +22,11 @@ export interface Trouble {
 }
 
 interface State {
+  running?: { startedAt?: string };
   waiting?: { reason?: string; message?: string };
   terminated?: { exitCode: number; reason?: string; message?: string };
 }
-interface Container {
+export interface Container {
   name: string;
   ready?: boolean;
   restartCount?: number;
@@ -60,7 +61,7 @@ export async function troubleOf(client: KubeClient, object: KubeObject, withLog:
 }
 
 /** Of several generations of Pods only the newest tells about the change. */
-async function podsOf(client: KubeClient, object: KubeObject): Promise<KubeObject[] | string> {
+export async function podsOf(client: KubeClient, object: KubeObject): Promise<KubeObject[] | string> {
   if (object.kind === "Pod") return [object];
   const labelSelector = selectorOf(object.spec?.selector);
   const listed = await client.list(PODS, { namespace: object.metadata.namespace!, labelSelector });

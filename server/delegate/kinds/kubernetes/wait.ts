@@ -8,6 +8,7 @@ import type { Cluster } from "./cluster.ts";
 import { explain } from "./explain.ts";
 import { type Trouble, troubleOf } from "./pods.ts";
 import { type Readiness, readiness, startsPods } from "./readiness.ts";
+import { keepsRunning, Steadiness } from "./steady.ts";
 
 export interface Waited {
   resource: Resource;
@@ -32,17 +33,22 @@ const AT_ONCE = 8;
 interface Pending extends Waited {
   now: Readiness;
   brokenSince?: number;
+  /** It seems ready, but a container of it has ended before and has just been started again. */
+  restarted?: boolean;
   trouble?: Trouble;
 }
 
 /** Waits until all are ready and says every few seconds for what. A failure tells why, with the state of the Pods and the end of a log. */
 export async function waitReady(all: readonly Waited[], options: WaitOptions): Promise<Failure | undefined> {
   const { context, until, brokenMs = BROKEN_MS } = options;
-  let pending: Pending[] = all.map((one) => ({ ...one, now: readiness(one.object) })).filter(({ now }) => now.state !== "ready");
+  const steadiness = new Steadiness();
+  let pending: Pending[] = all
+    .map((one) => ({ ...one, now: readiness(one.object) }))
+    .filter(({ now, object }) => now.state !== "ready" || keepsRunning(object));
   let said = "";
   let sayAt = performance.now() + SAY_MS;
   while (pending.length && !context.signal.aborted) {
-    const looked = await look(pending, options);
+    const looked = await look(pending, options, steadiness);
     if (looked) return looked;
     pending = pending.filter(({ now }) => now.state !== "ready");
     const failed = pending.find(({ now }) => now.state === "failed");
@@ -64,7 +70,7 @@ export async function waitReady(all: readonly Waited[], options: WaitOptions): P
   return undefined;
 }
 
-async function look(pending: readonly Pending[], { cluster }: WaitOptions): Promise<Failure | undefined> {
+async function look(pending: readonly Pending[], { cluster }: WaitOptions, steadiness: Steadiness): Promise<Failure | undefined> {
   const queue = [...pending];
   let failure: Failure | undefined;
   const work = async () => {
@@ -74,6 +80,9 @@ async function look(pending: readonly Pending[], { cluster }: WaitOptions): Prom
       if (read.kind === "done") {
         one.object = read.value;
         one.now = await judge(cluster, read.value);
+        const unsteady = one.now.state === "ready" ? await steadiness.check(cluster.client, read.value) : undefined;
+        if (unsteady) one.now = { state: "waiting", why: unsteady.why };
+        one.restarted = unsteady?.restarted ?? false;
       } else if (read.kind === "stop") {
         const what = describe(one.object);
         const gone = read.reason === KUBE.notFound ? stop("ObjectGone", `${what} was deleted while it was waited for`) : undefined;
@@ -99,7 +108,8 @@ async function judge({ client }: Cluster, object: KubeObject): Promise<Readiness
 async function diagnose(pending: readonly Pending[], { cluster }: WaitOptions): Promise<void> {
   for (const one of pending.filter(({ object }) => startsPods(object)).slice(0, AT_ONCE)) {
     one.trouble = await troubleOf(cluster.client, one.object, false);
-    if (!one.trouble.broken) delete one.brokenSince;
+    // One that crashes again and again runs for an instant now and then.
+    if (!one.trouble.broken && !one.restarted) delete one.brokenSince;
     else one.brokenSince ??= performance.now();
   }
 }
