@@ -45,6 +45,11 @@ export const stages = [
   run("scale-adopt", 10, [node, "--import", "tsx", "test/scale/adopt.ts", "500"], { needs: ["build"], long: 10, figures: true }),
   run("scale-strangers", 15, [node, "--import", "tsx", "test/scale/strangers.ts"], { needs: ["build"], long: 15, figures: true }),
   run("scale-discovered", 15, [node, "--import", "tsx", "test/scale/discovered.ts", "2000"], { needs: ["build"], long: 15, figures: true }),
+  run("scale-discovered-cuts", 15, [node, "--import", "tsx", "test/scale/discovered.ts", "2000", "postgres", "cuts"], {
+    needs: ["build"],
+    long: 15,
+    figures: true,
+  }),
   run("scale-provider", 30, [node, "--import", "tsx", "test/scale/provider.ts"], { needs: ["build"], long: 30, figures: true }),
   run("scale-redact", 30, [node, "--import", "tsx", "test/scale/redact.ts"], { long: 30, figures: true }),
   run("scale-tasks", 30, [node, "--import", "tsx", "test/scale/tasks.ts"], { needs: ["build"], long: 30, figures: true }),

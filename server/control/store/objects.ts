@@ -127,26 +127,32 @@ export interface NewObject extends Scope {
 
 /** Adds an object and its event. */
 export async function insertObject(w: Writer, o: NewObject): Promise<Stored> {
-  const rows = await w.query(
+  return (await insertObjects(w, [o]))[0]!;
+}
+
+/** Adds objects and their events, in two statements however many they are. The result has their order. */
+export async function insertObjects(w: Writer, objects: readonly NewObject[]): Promise<Stored[]> {
+  if (objects.length === 0) return [];
+  const rows = objects.map((o) => ({
+    ...o,
+    uid: randomUUID(),
+    version: w.nextVersion(),
+    origin: o.origin ?? "managed",
+    agent_uid: o.agentUid,
+  }));
+  const inserted = await w.query(
     `insert into objects (${COLUMNS})
-     select $1, $2, $3, $4, $5, $6, 1, $7, now_, now_, null, $8::jsonb, $9::jsonb, $10, $11::jsonb, $12 from outpost_now() now_ returning ${COLUMNS}`,
-    [
-      o.account,
-      o.collection,
-      o.org,
-      o.project,
-      o.id,
-      randomUUID(),
-      w.nextVersion(),
-      JSON.stringify(o.spec),
-      JSON.stringify(o.status),
-      o.origin ?? "managed",
-      o.found ? JSON.stringify(o.found) : null,
-      o.agentUid ?? null,
-    ],
+     select account, collection, org, project, id, uid, 1, version, now_, now_, null, spec, status, origin, found, agent_uid
+     from jsonb_to_recordset($1::jsonb) o(account text, collection text, org text, project text, id text, uid text, version bigint, spec jsonb,
+       status jsonb, origin text, found jsonb, agent_uid text), outpost_now() now_ returning ${COLUMNS}`,
+    [JSON.stringify(rows)],
   );
-  const stored = toStored(rows[0]!);
-  await addEvent(w, stored, view(stored));
+  const byUid = new Map(inserted.map((row) => [row.uid, toStored(row)]));
+  const stored = rows.map(({ uid }) => byUid.get(uid)!);
+  await addEvents(
+    w,
+    stored.map((o) => ({ ...placeOf(o), version: o.version, object: view(o) })),
+  );
   return stored;
 }
 
@@ -206,9 +212,44 @@ export async function removeObject(w: Writer, o: Stored): Promise<void> {
   await addEvent(w, { ...o, version: w.nextVersion() }, undefined);
 }
 
+/** Which of these ids objects have, by `idText`. */
+export async function takenIds(sql: Sql, places: readonly Place[]): Promise<Set<string>> {
+  if (places.length === 0) return new Set();
+  const rows = await sql.query(
+    `select o.collection, o.org, o.project, o.id
+     from jsonb_to_recordset($1::jsonb) k(account text, collection text, org text, project text, id text) join objects o using (account, collection, org, project, id)`,
+    [JSON.stringify(places.map(placeOf))],
+  );
+  return new Set(rows.map((row) => idText(row as Place)));
+}
+
+/** The objects with some uids, by uid. */
+export async function objectsByUid(sql: Sql, account: string, uids: readonly string[]): Promise<Map<string, Stored>> {
+  if (uids.length === 0) return new Map();
+  const rows = await sql.query(`select ${COLUMNS} from objects where account = $1 and uid = any($2::text[])`, [account, uids]);
+  return new Map(rows.map((row) => [row.uid, toStored(row)]));
+}
+
+/** Where an object is. */
+export interface Place extends Scope {
+  collection: Collection;
+  id: string;
+}
+
+export const idText = ({ collection, org, project, id }: Omit<Place, "account">): string => `${collection}/${org}/${project}/${id}`;
+const placeOf = ({ account, collection, org, project, id }: Place): Place => ({ account, collection, org, project, id });
+
 async function addEvent(w: Writer, o: Stored, object: Record<string, unknown> | undefined): Promise<void> {
+  await addEvents(w, [{ ...placeOf(o), version: o.version, object }]);
+}
+
+type NewEvent = Place & { version: number; object: Record<string, unknown> | undefined };
+
+async function addEvents(w: Writer, events: readonly NewEvent[]): Promise<void> {
   await w.query(
-    "insert into events (account, version, at, collection, org, project, id, object) values ($1, $2, outpost_now(), $3, $4, $5, $6, $7::jsonb)",
-    [o.account, o.version, o.collection, o.org, o.project, o.id, object ? JSON.stringify(object) : null],
+    `insert into events (account, version, at, collection, org, project, id, object)
+     select account, version, outpost_now(), collection, org, project, id, object
+     from jsonb_to_recordset($1::jsonb) e(account text, version bigint, collection text, org text, project text, id text, object jsonb)`,
+    [JSON.stringify(events)],
   );
 }

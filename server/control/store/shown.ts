@@ -1,7 +1,7 @@
 import type { Mapping } from "../domain/discover.ts";
 import type { DeliveredCollection, DiscoveredCollection } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
-import { type LiveKey, type Sighting, toSighting } from "./sightings.ts";
+import { type LiveKey, type Sighting, textOf, toSighting } from "./sightings.ts";
 import type { Row, Sql } from "./sql.ts";
 
 /** Secrets of different things are told apart by name: what the agent puts before a delivered name. */
@@ -26,14 +26,43 @@ export async function tryFindDelivered(
   key: LiveKey,
   home: string,
 ): Promise<Delivered | undefined> {
-  const prefix = PREFIX[key.collection];
-  const bare = prefix === undefined ? key.name : key.name.startsWith(prefix) ? key.name.slice(prefix.length) : undefined;
+  const bare = bareName(key);
   const [row] = await sql.query(
     `select uid, org, project, id from deliveries where account = $1 and agent_uid = $2 and collection = $3
      and (live_uid is not null and name = $4 and namespace = $5 or live_uid is null and name = $6 and $7) limit 1`,
     [account, agentUid, key.collection, key.name, key.namespace, bare ?? null, key.namespace === home && bare !== undefined],
   );
   return row && { uid: row.uid, org: row.org, project: row.project, id: row.id };
+}
+
+/** Which live objects the service delivers, by `textOf`. It asks what `tryFindDelivered` asks, of many at once. */
+export async function deliveredAmong(
+  sql: Sql,
+  account: string,
+  agentUid: string,
+  keys: readonly LiveKey[],
+  home: string,
+): Promise<Set<string>> {
+  const asked = keys.map((key) => {
+    const { collection, namespace, name } = key;
+    return { collection, namespace, name, bare: namespace === home ? bareName(key) : undefined };
+  });
+  const rows = await sql.query(
+    `select k.collection, k.namespace, k.name from jsonb_to_recordset($3::jsonb) k(collection text, namespace text, name text, bare text)
+     where exists (select 1 from deliveries d where d.account = $1 and d.agent_uid = $2 and d.collection = k.collection and d.name = k.name
+         and d.namespace = k.namespace and d.live_uid is not null)
+       or exists (select 1 from deliveries d where d.account = $1 and d.agent_uid = $2 and d.collection = k.collection and d.name = k.bare
+         and d.live_uid is null)`,
+    [account, agentUid, JSON.stringify(asked)],
+  );
+  return new Set(rows.map((row) => textOf(row as LiveKey)));
+}
+
+/** The name of the delivered object whose live object has a name; none where the service gives no live object that name. */
+function bareName({ collection, name }: LiveKey): string | undefined {
+  const prefix = PREFIX[collection];
+  if (prefix === undefined) return name;
+  return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
 }
 
 /** Mappings of an agent. They are in the agent's own scope, so a lower scope cannot map objects to itself. */

@@ -43,11 +43,8 @@ export async function sightingsOf(sql: Sql, account: string, agentUid: string, k
   return new Map(rows.map((row) => [textOf(row as unknown as LiveKey), toSighting(row)]));
 }
 
-/** Where the newest report of an object belongs: the session that sent it, and its round. None means the round that the session is in. */
-export interface Seen {
-  session: string;
-  round: number | undefined;
-}
+/** A sighting with the round of its newest report. None means the round that the session is in. */
+export type NewSighting = Sighting & { round: number | undefined };
 
 /** Marks objects as seen that were reported as they are known. It needs no account's lock: nothing that is shown changes. */
 export async function markSeen(
@@ -59,38 +56,27 @@ export async function markSeen(
 ): Promise<void> {
   if (keys.length === 0) return;
   await sql.query(
-    `update sightings s set seen_session = $6, seen_round = coalesce(k.round, (${CURRENT_ROUND}), 0)
+    `update sightings s set seen_session = $6, seen_round = coalesce(k.round, (${currentRound("$6")}), 0)
      from unnest($3::text[], $4::text[], $5::text[], $7::bigint[]) k(collection, namespace, name, round)
      where s.account = $1 and s.agent_uid = $2 and s.collection = k.collection and s.namespace = k.namespace and s.name = k.name`,
     [account, agentUid, ...columnsOf(keys), session, keys.map((k) => k.round ?? null)],
   );
 }
 
-const CURRENT_ROUND = `select max(r.round) from discovery_rounds r
-  where r.account = $1 and r.agent_uid = $2 and r.collection = k.collection and r.session = $6`;
+const currentRound = (session: string) => `select max(r.round) from discovery_rounds r
+  where r.account = $1 and r.agent_uid = $2 and r.collection = k.collection and r.session = ${session}`;
 
-/** Stores a new sighting, or the newest report of one. */
-export async function saveSighting(w: Writer, agentUid: string, s: Sighting, seen: Seen): Promise<void> {
+/** Stores new sightings, or the newest reports of them, each object at most once. */
+export async function saveSightings(w: Writer, agentUid: string, session: string, seen: readonly NewSighting[]): Promise<void> {
+  if (seen.length === 0) return;
   await w.query(
     `insert into sightings (account, agent_uid, collection, namespace, name, seen_session, uid, live_uid, digest, argo_project, tenant, seen_round)
-     select $1, $2, k.collection, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($12::bigint, (${CURRENT_ROUND}), 0) from (select $3::text collection) k
+     select $1, $2, k.collection, k.namespace, k.name, $4, k.uid, k."liveUid", k.digest, k."argoProject", k.tenant, coalesce(k.round, (${currentRound("$4")}), 0)
+     from jsonb_to_recordset($3::jsonb) k(collection text, namespace text, name text, uid text, "liveUid" text, digest text, "argoProject" text, tenant text, round bigint)
      on conflict (account, agent_uid, collection, namespace, name) do update set uid = excluded.uid, live_uid = excluded.live_uid, digest = excluded.digest,
        argo_project = excluded.argo_project, tenant = excluded.tenant,
        seen_session = excluded.seen_session, seen_round = excluded.seen_round`,
-    [
-      w.account,
-      agentUid,
-      s.collection,
-      s.namespace,
-      s.name,
-      seen.session,
-      s.uid,
-      s.liveUid,
-      s.digest,
-      s.argoProject ?? null,
-      s.tenant ?? null,
-      seen.round ?? null,
-    ],
+    [w.account, agentUid, JSON.stringify(seen), session],
   );
 }
 

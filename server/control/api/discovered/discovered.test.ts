@@ -1,3 +1,4 @@
+import { idsFor } from "../../domain/discover.ts";
 import { agentsOf } from "../../testing/agents.ts";
 import { app, HOME, listed, shownBy, spec } from "../../testing/discovered.ts";
 import { startService, type TestService } from "../../testing/service.ts";
@@ -130,6 +131,15 @@ describe("what an agent reports", () => {
     await w.exchange({ discovered: all.slice(3, 43).map((one) => ({ ...one, round: 1 })), listed: [listed(1, 40)] });
     expect(await condition()).toMatchObject({ discovered: 40, conditions: [{ status: "False" }] });
   });
+});
+
+test("two objects of one report that want the same id get different ones", async () => {
+  const w = await agent("alike");
+  const { uid } = (await get("/v1/agents/alike")).body;
+  const [wanted] = idsFor({ collection: "applications", namespace: "team", name: "web" }, uid, HOME);
+  await w.exchange({ discovered: [app("web", { namespace: "team", uid: "k-1" }), app(wanted!, { uid: "k-2" })] });
+  const found = await ids("?filter=spec.agent=alike");
+  expect([found.length, new Set(found).size, found.includes(wanted!)]).toEqual([2, 2, true]);
 });
 
 describe("a full round", () => {

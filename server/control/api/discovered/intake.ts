@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { canonical } from "../../../base/json/canonical.ts";
 import { withCondition } from "../../domain/conditions.ts";
@@ -6,16 +7,17 @@ import type { Schemas } from "../../domain/nouns.ts";
 import { differs } from "../../domain/observe.ts";
 import { isSame, type Scope } from "../../domain/scope.ts";
 import { tryFindDelivery } from "../../store/deliveries.ts";
-import { insertObject, type Stored, tryFindByUid, updateObject } from "../../store/objects.ts";
+import { idText, insertObjects, objectsByUid, type Stored, takenIds, tryFindByUid, updateObject } from "../../store/objects.ts";
 import type { SessionRow } from "../../store/sessions.ts";
-import { tryFindDelivered } from "../../store/shown.ts";
+import { deliveredAmong } from "../../store/shown.ts";
 import * as sightings from "../../store/sightings.ts";
 import { type Writer, writing } from "../../store/writer.ts";
 import type { Services } from "../services.ts";
-import { freeId, homeOf, moveTo, placeIn, removeShown, type Scopes, scopeOf, scopesOf } from "./place.ts";
+import { homeOf, moveTo, placeIn, removeShown, type Scopes, scopesOf } from "./place.ts";
 
-// One transaction holds the account's lock. A new object takes some six statements, so this many keep it for some tens of milliseconds.
-const BATCH = 10;
+// One transaction holds the account's lock. It takes some twelve statements however many objects are new, so this many keep it for some tens
+// of milliseconds.
+const BATCH = 25;
 // On the embedded store each statement of a person's request waits for a whole transaction. Between two of these the others get half as long
 // as the last one took: a put beside 500 reports took 3.1 s without it.
 const SHARE = 0.5;
@@ -37,13 +39,11 @@ export async function takeDiscovered(s: Services, session: SessionRow, reports: 
   for (let at = 0; at < news.length; at += BATCH) {
     const started = performance.now();
     await writing(s.db, account, async (w) => {
-      const intake = await openIntake(s, w, session);
-      if (!intake) return;
       const batch = news.slice(at, at + BATCH);
-      const before = await sightings.sightingsOf(w, account, agentUid, batch);
-      for (const report of batch)
-        if ((await takeOne(intake, report, before.get(sightings.textOf(report)))) === "refused") refused.add(report);
-      await sightings.addShown(w, agentUid, intake.added);
+      const intake = await openIntake(s, w, session, batch);
+      if (!intake) return;
+      for (const report of batch) if ((await takeOne(intake, report)) === "refused") refused.add(report);
+      await addAll(intake);
       if (refused.size > 0) await sayLimit(w, intake.agent.uid, s.limits.discovered);
     });
     if (at + BATCH < news.length) await pause(Math.min((performance.now() - started) * SHARE, MAX_PAUSE_MS));
@@ -65,7 +65,7 @@ function counted(reports: readonly DiscoveredReport[], refused: ReadonlySet<Disc
   return [...counts.values()].sort((a, b) => a.round - b.round);
 }
 
-/** What one transaction needs to know of the agent. */
+/** What one transaction needs to know, read for all of its reports at once. */
 interface Intake {
   s: Services;
   w: Writer;
@@ -73,21 +73,64 @@ interface Intake {
   agent: Stored;
   home: string;
   scopes: Scopes;
-  /** Objects shown before this transaction, and those that it adds. */
+  now: Date;
+  /** What is known of the reports' live objects, by `textOf`. */
+  sightings: Map<string, Sighting>;
+  /** The objects that show them, by uid. */
+  objects: Map<string, Stored>;
+  /** Live objects that the service delivers, by `textOf`. */
+  delivered: Set<string>;
+  /** How many objects of the agent are shown, with those that this transaction adds. */
   shown: number;
-  added: number;
+  /** To be added at the end, in a few statements for all. */
+  added: Addition[];
+  seen: sightings.NewSighting[];
 }
 
-async function openIntake(s: Services, w: Writer, session: SessionRow): Promise<Intake | undefined> {
-  const agent = await tryFindByUid(w, session.account, session.objectUid);
+interface Addition {
+  report: DiscoveredReport;
+  scope: Scope;
+  shown: Shown;
+  /** The object that was shown under the same name before. */
+  before: Stored | undefined;
+}
+
+async function openIntake(s: Services, w: Writer, session: SessionRow, batch: readonly DiscoveredReport[]): Promise<Intake | undefined> {
+  const { account } = session;
+  const agent = await tryFindByUid(w, account, session.objectUid);
   if (!agent) return undefined;
-  const shown = await sightings.countShown(w, session.account, agent.uid);
-  return { s, w, session, agent, home: homeOf(agent), scopes: await scopesOf(w, agent), shown, added: 0 };
+  const home = homeOf(agent);
+  const known = await sightings.sightingsOf(w, account, agent.uid, batch);
+  return {
+    s,
+    w,
+    session,
+    agent,
+    home,
+    scopes: await scopesOf(w, agent),
+    now: await timeOf(w),
+    sightings: known,
+    objects: await objectsByUid(
+      w,
+      account,
+      [...known.values()].map(({ uid }) => uid),
+    ),
+    delivered: await deliveredAmong(w, account, agent.uid, batch, home),
+    shown: await sightings.countShown(w, account, agent.uid),
+    added: [],
+    seen: [],
+  };
 }
 
-async function takeOne(intake: Intake, report: DiscoveredReport, sighting: Sighting | undefined): Promise<"taken" | "refused"> {
-  const { w, agent, session } = intake;
-  const object = sighting && (await tryFindByUid(w, w.account, sighting.uid));
+async function timeOf(w: Writer): Promise<Date> {
+  const [row] = await w.query<{ now: Date }>("select outpost_now() now");
+  return row!.now;
+}
+
+async function takeOne(intake: Intake, report: DiscoveredReport): Promise<"taken" | "refused"> {
+  const { agent, session } = intake;
+  const sighting = intake.sightings.get(sightings.textOf(report));
+  const object = sighting && intake.objects.get(sighting.uid);
   if (await isManaged(intake, report)) {
     if (object) await forget(intake, object);
     return "taken";
@@ -97,7 +140,7 @@ async function takeOne(intake: Intake, report: DiscoveredReport, sighting: Sight
     if (object && sighting.liveUid === report.uid) await forget(intake, object);
     return "taken";
   }
-  const scope = await scopeOf(intake, report);
+  const scope = await intake.scopes.of(report);
   const shown = shownOf(report, agent, scope);
   if (!shown) {
     intake.s.log.warn(
@@ -109,23 +152,27 @@ async function takeOne(intake: Intake, report: DiscoveredReport, sighting: Sight
   }
   if (shown.ignored.length)
     intake.s.log.warn({ agent: session.id, ...keyed(report), fields: shown.ignored }, "fields of a discovered object were left out");
-  const same = object && sighting.liveUid === report.uid ? object : undefined;
+  if (object && sighting.liveUid === report.uid) {
+    await change(intake, object, report, scope, shown);
+    intake.seen.push(sightingOf(report, object.uid));
+    return "taken";
+  }
   // Another object under the same name: clients must not take it for the one before.
-  if (object && !same) await forget(intake, object);
-  if (!same && intake.shown + intake.added >= intake.s.limits.discovered) return "refused";
-  const saved = same ? await change(w, same, agent, report, scope, shown) : await add(intake, report, scope, shown, object);
-  if (!same) intake.added++;
-  const sight = {
-    ...keyed(report),
-    uid: saved.uid,
-    liveUid: report.uid,
-    digest: digestOf(report),
-    argoProject: report.argoProject,
-    tenant: report.tenant,
-  };
-  await sightings.saveSighting(w, agent.uid, sight, { session: session.session, round: report.round });
+  if (object) await forget(intake, object);
+  if (intake.shown >= intake.s.limits.discovered) return "refused";
+  intake.shown++;
+  intake.added.push({ report, scope, shown, before: object });
   return "taken";
 }
+
+const sightingOf = (report: DiscoveredReport, uid: string): sightings.NewSighting => ({
+  ...keyed(report),
+  uid,
+  liveUid: report.uid,
+  digest: digestOf(report),
+  argoProject: report.argoProject,
+  tenant: report.tenant,
+});
 
 async function forget(intake: Intake, object: Stored): Promise<void> {
   await removeShown(intake.w, object);
@@ -133,44 +180,52 @@ async function forget(intake: Intake, object: Stored): Promise<void> {
 }
 
 /** Whether the service delivers the live object: it is told of in the reports of deliveries, and nothing here changes it. */
-async function isManaged({ w, agent, home }: Intake, report: DiscoveredReport): Promise<boolean> {
-  const at = await tryFindDelivered(w, w.account, agent.uid, report, home);
-  if (at || report.mark === undefined) return at !== undefined;
+async function isManaged({ w, agent, delivered }: Intake, report: DiscoveredReport): Promise<boolean> {
+  if (delivered.has(sightings.textOf(report))) return true;
+  if (report.mark === undefined) return false;
   // A mark alone proves nothing, because it can be copied; with another name it is an object of its own.
   const delivery = await tryFindDelivery(w, w.account, report.mark);
   return delivery?.agentUid === agent.uid && delivery.live?.uid === report.uid;
 }
 
-async function add(
-  { w, agent, home }: Intake,
-  report: DiscoveredReport,
-  scope: Scope,
-  shown: Shown,
-  before: Stored | undefined,
-): Promise<Stored> {
-  const kept = before && isSame(before, scope) ? [before.id] : [];
-  const id = await freeId(w, scope, report, [...kept, ...idsFor(report, agent.uid, home)]);
-  const { origin, found, spec } = shown;
-  const status = { ...shown.status, ...(await times(w, report, 1)) };
-  return insertObject(w, { ...placeIn(scope), collection: report.collection, id, spec, status, origin, found, agentUid: agent.uid });
+/** Adds what is new, after all that gives ids up or takes them by moving. */
+async function addAll(intake: Intake): Promise<void> {
+  const { w, agent, home } = intake;
+  const places = intake.added.map(({ report, scope, before }) => {
+    const kept = before && isSame(before, scope) ? [before.id] : [];
+    const ids = [...kept, ...idsFor(report, agent.uid, home)];
+    return ids.map((id) => ({ ...placeIn(scope), collection: report.collection, id }));
+  });
+  const taken = await takenIds(w, places.flat());
+  const objects = intake.added.map(({ report, shown: { origin, found, spec, status } }, i) => {
+    // Only a person who gives all of these ids to other objects gets a random one.
+    const place = places[i]!.find((one) => !taken.has(idText(one))) ?? { ...places[i]![0]!, id: randomUUID() };
+    taken.add(idText(place));
+    return { ...place, spec, status: { ...status, ...times(intake, report, 1) }, origin, found, agentUid: agent.uid };
+  });
+  const stored = await insertObjects(w, objects);
+  intake.added.forEach(({ report }, i) => {
+    intake.seen.push(sightingOf(report, stored[i]!.uid));
+  });
+  await sightings.saveSightings(w, agent.uid, intake.session.session, intake.seen);
+  await sightings.addShown(w, agent.uid, stored.length);
 }
 
 /** Stores what has changed; a report that changes nothing writes nothing. */
-async function change(w: Writer, before: Stored, agent: Stored, report: DiscoveredReport, scope: Scope, shown: Shown): Promise<Stored> {
+async function change(intake: Intake, before: Stored, report: DiscoveredReport, scope: Scope, shown: Shown): Promise<void> {
+  const { w, agent } = intake;
   const moved = isSame(before, scope) ? before : await moveTo(w, before, agent, scope);
   const generation = canonical(moved.spec) === canonical(shown.spec) ? moved.generation : moved.generation + 1;
-  const status = { ...shown.status, ...(await times(w, report, generation)) };
+  const status = { ...shown.status, ...times(intake, report, generation) };
   const { origin, found, spec } = shown;
   const same = generation === moved.generation && moved.origin === origin && canonical(moved.found) === canonical(found);
-  if (same && !differs(moved.status, status)) return moved;
-  return updateObject(w, { ...moved, generation, origin, found, spec, status });
+  if (!same || differs(moved.status, status)) await updateObject(w, { ...moved, generation, origin, found, spec, status });
 }
 
 /** Status and spec came together, so the status speaks of this generation. */
-async function times(w: Writer, { collection }: DiscoveredReport, generation: number): Promise<Record<string, unknown>> {
-  if (collection !== "applications" && collection !== "applicationsets") return { observedGeneration: generation };
-  const [row] = await w.query<{ now: Date }>("select outpost_now() now");
-  return { observedGeneration: generation, reportedAt: row!.now.toISOString() };
+function times({ now }: Intake, { collection }: DiscoveredReport, generation: number): Record<string, unknown> {
+  const reported = collection === "applications" || collection === "applicationsets";
+  return { observedGeneration: generation, ...(reported ? { reportedAt: now.toISOString() } : {}) };
 }
 
 /** Ends full rounds: what the agent did not report in them is gone. A round of which reports are missing removes nothing. */
@@ -215,7 +270,6 @@ async function sayLimit(w: Writer, agentUid: string, most: number | undefined): 
           reason: "TooManyObjects",
           message: `The agent's namespaces hold more than ${most} objects that the service did not make; the others are not shown. Give the agent fewer namespaces, or install another agent for some of them.`,
         };
-  const [row] = await w.query<{ now: Date }>("select outpost_now() now");
-  const conditions = withCondition(before, { type: "DiscoveredLimit", ...condition }, row!.now);
+  const conditions = withCondition(before, { type: "DiscoveredLimit", ...condition }, await timeOf(w));
   await updateObject(w, { ...agent, status: { ...agent.status, conditions } });
 }

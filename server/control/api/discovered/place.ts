@@ -3,8 +3,8 @@ import { canonical } from "../../../base/json/canonical.ts";
 import { type DiscoveredReport, idsFor, mappingFor, referenceTo } from "../../domain/discover.ts";
 import { contains, isSame, type Scope } from "../../domain/scope.ts";
 import { relocateObject, removeObject, type Stored, tryFindByUid, tryFindObject, updateObject } from "../../store/objects.ts";
-import { mappingsOf, scopeExists, tryFindDelivered } from "../../store/shown.ts";
-import { dropSighting, type Sighting } from "../../store/sightings.ts";
+import { type Delivered, mappingsOf, scopeExists, tryFindDelivered } from "../../store/shown.ts";
+import { dropSighting, type Sighting, textOf } from "../../store/sightings.ts";
 import type { Sql } from "../../store/sql.ts";
 import type { Writer } from "../../store/writer.ts";
 
@@ -42,8 +42,8 @@ export async function moveTo(w: Writer, object: Stored, agent: Stored, scope: Sc
 }
 
 export interface Scopes {
-  /** The scope that a report belongs to by its mark or its Argo project. */
-  of(report: Pick<DiscoveredReport, "tenant" | "argoProject">, ownerScope: Scope | undefined): Promise<Scope>;
+  /** The scope that a report's object belongs to. */
+  of(report: Pick<DiscoveredReport, "owner" | "tenant" | "argoProject" | "namespace">): Promise<Scope>;
 }
 
 /**
@@ -61,13 +61,22 @@ export async function scopesOf(sql: Sql, agent: Stored): Promise<Scopes> {
     return known;
   };
   const { account } = agent;
+  // A set makes hundreds of applications.
+  const sets = new Map<string, Promise<Delivered | undefined>>();
+  const managedSet = (namespace: string, name: string) => {
+    const key = { collection: "applicationsets", namespace, name } as const;
+    const found = sets.get(textOf(key)) ?? tryFindDelivered(sql, account, agent.uid, key, homeOf(agent));
+    sets.set(textOf(key), found);
+    return found;
+  };
   return {
-    async of({ tenant, argoProject }, ownerScope) {
+    async of({ owner, tenant, argoProject, namespace }) {
+      const set = owner?.kind === "applicationset" ? await managedSet(owner.namespace ?? namespace, owner.name) : undefined;
       const [org = "", project = ""] = (tenant ?? "").split("/");
       const mapping = mappingFor(mappings, argoProject);
       const choices = [
         ...(tenant ? [{ account, org, project: project === "-" ? "" : project }] : []),
-        ...(ownerScope ? [ownerScope] : []),
+        ...(set ? [{ account, org: set.org, project: set.project }] : []),
         ...(mapping ? [{ account, org: mapping.org, project: mapping.project }] : []),
       ];
       for (const scope of choices) if (await usable(scope)) return scope;
@@ -76,23 +85,12 @@ export async function scopesOf(sql: Sql, agent: Stored): Promise<Scopes> {
   };
 }
 
-/** Where a report's object belongs. */
-export async function scopeOf(
-  { w, agent, home, scopes }: { w: Sql; agent: Stored; home: string; scopes: Scopes },
-  report: Pick<DiscoveredReport, "owner" | "tenant" | "argoProject" | "namespace">,
-): Promise<Scope> {
-  const { owner } = report;
-  const set = owner?.kind === "applicationset" ? { ...owner, namespace: owner.namespace ?? report.namespace } : undefined;
-  const managed = set && (await tryFindDelivered(w, agent.account, agent.uid, { ...set, collection: "applicationsets" }, home));
-  return scopes.of(report, managed && { account: agent.account, org: managed.org, project: managed.project });
-}
-
 /** Looks again where an object of an agent belongs, and moves it there. */
 export async function rescopeOne(w: Writer, agent: Stored, sighting: Sighting): Promise<void> {
   const object = await tryFindByUid(w, w.account, sighting.uid);
   if (!object?.found) return;
   const owner = object.found.owner;
   const report = { owner, tenant: sighting.tenant, argoProject: sighting.argoProject, namespace: sighting.namespace };
-  const scope = await scopeOf({ w, agent, home: homeOf(agent), scopes: await scopesOf(w, agent) }, report);
+  const scope = await (await scopesOf(w, agent)).of(report);
   if (!isSame(object, scope)) await moveTo(w, object, agent, scope);
 }
