@@ -65,6 +65,8 @@ export interface Memory {
   failure?: { failure: Failure; sourceDigest: string; since: number; times: number };
   /** Objects that exist without our label, by key: looked up one by one, for applications that do not sync by themselves. */
   unlabelled: Map<string, KubeObject | undefined>;
+  /** When the running operation began, if this program began it. */
+  begunAt?: string;
   /** Whether it has objects that nobody may watch: it asks for them by the clock. */
   leftOut?: boolean;
   /** When all was rendered anew last, or the first look was. */

@@ -23,7 +23,7 @@ import { NAMESPACE_REFUSED, place, projectOf } from "./projects.ts";
 import { render, toTargets } from "./render.ts";
 import type { Report } from "./status/report.ts";
 import { releaseAll } from "./sync/hooks.ts";
-import { byItself, history, operationToRun, retry, retryAt, targetsOf, withInputs, withoutTargets } from "./sync/operation.ts";
+import { byItself, history, isAnswered, operationToRun, retry, retryAt, targetsOf, withInputs, withoutTargets } from "./sync/operation.ts";
 import { endOf } from "./sync/results.ts";
 import { advance } from "./sync/sync.ts";
 
@@ -123,7 +123,8 @@ export async function reconcile(deps: Deps, app: Application, report: Report): P
   // Does something have to be done about the difference?
   let next: Next | undefined;
   let state = await operationToRun(deps, app, destination.value, wanted.value, seen, report, now, (afterMs) => (next = { afterMs }));
-  if (state && state.operation === app.operation) report.take(app.operation);
+  if (state && isAnswered(app, state, memory.begunAt)) report.take(app.operation!);
+  if (state && state !== app.status?.operationState) memory.begunAt = state.startedAt;
   // A window that has closed stops what has begun at the next step; what was to begin waits as it is.
   const away = isBlind(normalised.targets, unseen);
   const blind = away && { message: `waiting until its objects can be seen: ${away.message}`, afterMs: UNSEEN_MS };

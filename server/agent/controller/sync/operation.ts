@@ -44,6 +44,9 @@ export async function operationToRun(
   const anew = supersedable(app, wanted) ? judge({ ...app, status: { ...app.status, operationState: undefined } }) : undefined;
   if (isOpen(running) && anew?.do !== "sync") {
     const due = retryAt(running!);
+    // Argo CD writes what it syncs a moment after it has begun.
+    if (due === undefined && running!.phase === "Running" && !running!.syncResult)
+      return { ...begin(running!.operation, wanted, app, now()), startedAt: running!.startedAt };
     if (due === undefined || running!.phase === "Terminating") return running;
     if (due > deps.now()) {
       wait(due - deps.now());
@@ -152,6 +155,17 @@ function begin(operation: Operation, wanted: Wanted, app: Application, startedAt
 function after(last: string | undefined, now: string): string {
   const least = Date.parse(last ?? "") + 1_000;
   return least > Date.parse(now) ? new Date(least).toISOString().replace(/\.\d+/, "") : now;
+}
+
+/**
+ * Whether the request is what `state` does, so that it goes with it. This controller removes a request when it begins it: one that stands beside
+ * is asked anew. Argo CD leaves it until the end, so that a sync which it had begun when it stopped must not be done again after it.
+ */
+export function isAnswered({ operation, status }: Application, state: OperationState, begunAt: string | undefined): boolean {
+  if (!operation) return false;
+  const before = status?.operationState;
+  const carriedOn = state.operation === before?.operation && before.startedAt !== begunAt;
+  return state.operation === operation || (carriedOn && isDeepStrictEqual(state.operation, operation));
 }
 
 /** The objects of the operation's own revisions, when they are not those that were compared. */
