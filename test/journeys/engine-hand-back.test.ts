@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { handBack } from "../../server/agent/eval/hand-back.ts";
 import { parseKubeconfig } from "../../server/kube/config.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
-import type { Resource } from "../../server/kube/path.ts";
+import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { toolPath } from "../cluster/apiserver.ts";
 import { CONFIG_MAP, configMap, DEPLOYMENT, synced, value, type World, world } from "./engine-world.ts";
 import { documents, LAST_APPLIED, TRACKING } from "./former-engine.ts";
@@ -107,4 +107,21 @@ test("an application that is not there is named, and a controller that runs is n
   value(await w.client.create(lease, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec }));
   const refused = await handBack({ ...asked, applications: [], dryRun: false });
   expect(refused).toMatchObject({ kind: "stop", reason: "ControllerRunning", message: expect.stringContaining("pod-1") });
+});
+
+test("a sync that was running is left as Argo CD expects it: with its request", async () => {
+  const app = await w.get("client");
+  const operation = { sync: { revision: app.status!.sync!.revision }, initiatedBy: { username: "ana" } };
+  const operationState = { ...app.status!.operationState, phase: "Running", finishedAt: null, operation };
+  const patch = { status: { operationState } };
+  value(await w.client.mergePatch(RESOURCES.application, w.namespace, "client", patch));
+  const asked = { config: config(), namespace: w.namespace, applications: ["client"] };
+  const request = { application: "client", object: "Application client", changes: ["request of the running sync restored"] };
+  expect(value(await handBack({ ...asked, dryRun: true })).objects).toContainEqual(request);
+  expect((await w.get("client")).operation).toBeUndefined();
+  const lease: Resource = { group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true };
+  await w.client.delete(lease, w.namespace, "outpost-controller");
+  expect(value(await handBack({ ...asked, dryRun: false })).objects).toContainEqual(request);
+  expect((await w.get("client")).operation).toMatchObject(operation);
+  expect(value(await handBack({ ...asked, dryRun: false })).objects).toEqual([]);
 });

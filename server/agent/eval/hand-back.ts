@@ -9,6 +9,7 @@ import { INDEXER } from "../controller/cluster/adopt.ts";
 import { inParallel } from "../controller/cluster/parallel.ts";
 import { appliedOf } from "../controller/compare/applied.ts";
 import { LAST_APPLIED, lastAppliedOf } from "../controller/compare/last-applied.ts";
+import { isOpen } from "../controller/config/policy.ts";
 import { type Destination, Destinations } from "../controller/destination.ts";
 import { PHASE, STARTED } from "../controller/sync/hooks.ts";
 import { appLabel } from "../controller/tracking.ts";
@@ -35,7 +36,7 @@ export interface HandBack {
 
 /**
  * Leaves the objects of applications as Argo CD would have: `last-applied-configuration` on what it applies on the client's side, so that it
- * removes fields that leave Git; our label and the marks of hooks taken off. No spec changes.
+ * removes fields that leave Git; our label and the marks of hooks taken off. The request of a sync that runs is restored. No spec changes.
  */
 export async function handBack({
   config,
@@ -64,8 +65,10 @@ export async function handBack({
       const destination = await destinations.find(app);
       const handed = destination.kind === "done" ? await handBackOne(destination.value, app, dryRun) : destination;
       // A cluster that is away must not keep the others from being handed back.
+      const request = handed.kind === "done" ? await handBackRequest(home, app, instance(app), dryRun) : handed;
       if (handed.kind === "done") all.push(...handed.value);
-      else failed.push(`Application ${instance(app)} is not handed back: ${handed.message}`);
+      if (request.kind === "done") all.push(...request.value);
+      else failed.push(`Application ${instance(app)} is not handed back: ${request.message}`);
     }
     return done({ checked: wanted.length, objects: all, failed });
   } finally {
@@ -117,6 +120,20 @@ async function handBackOne(destination: Destination, app: Application, dryRun: b
     });
   }
   return failure ?? done(handed);
+}
+
+/**
+ * Argo CD goes on with a sync only while its request stands in `operation`, which our controller takes out when it begins. Without it a sync
+ * that was running would stay Running for ever.
+ */
+async function handBackRequest(client: KubeClient, app: Application, application: string, dryRun: boolean): Promise<Outcome<HandedBack[]>> {
+  const state = app.status?.operationState;
+  if (!isOpen(state) || app.operation) return done([]);
+  const { uid, resourceVersion, namespace, name } = app.metadata;
+  const patch = { metadata: { uid, resourceVersion }, operation: state!.operation };
+  const written = dryRun ? done(app) : await client.mergePatch(RESOURCES.application, namespace, name, patch);
+  if (written.kind !== "done") return written;
+  return done([{ application, object: `Application ${application}`, changes: ["request of the running sync restored"] }]);
 }
 
 /** Every kind of which the application has or had an object. */
