@@ -122,6 +122,10 @@ test("a sync that was running is left as Argo CD expects it: with its request", 
   const lease: Resource = { group: "coordination.k8s.io", version: "v1", kind: "Lease", plural: "leases", namespaced: true };
   await w.client.delete(lease, w.namespace, "outpost-controller");
   expect(value(await handBack({ ...asked, dryRun: false })).objects).toContainEqual(request);
-  expect((await w.get("client")).operation).toMatchObject(operation);
+  const syncOptions = app.spec.syncPolicy?.syncOptions;
+  expect((await w.get("client")).operation).toMatchObject({
+    ...operation,
+    sync: { ...operation.sync, source: app.spec.source, syncOptions },
+  });
   expect(value(await handBack({ ...asked, dryRun: false })).objects).toEqual([]);
 });

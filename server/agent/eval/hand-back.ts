@@ -12,6 +12,7 @@ import { LAST_APPLIED, lastAppliedOf } from "../controller/compare/last-applied.
 import { isOpen } from "../controller/config/policy.ts";
 import { type Destination, Destinations } from "../controller/destination.ts";
 import { PHASE, STARTED } from "../controller/sync/hooks.ts";
+import { requestOf } from "../controller/sync/operation.ts";
 import { appLabel } from "../controller/tracking.ts";
 import { instanceOf } from "../project/instance.ts";
 
@@ -130,7 +131,9 @@ async function handBackRequest(client: KubeClient, app: Application, application
   const state = app.status?.operationState;
   if (!isOpen(state) || app.operation) return done([]);
   const { uid, resourceVersion, namespace, name } = app.metadata;
-  const patch = { metadata: { uid, resourceVersion }, operation: state!.operation };
+  // Without its sync options Argo CD would, for example, prune in the foreground.
+  const operation = requestOf(app, state!);
+  const patch = { metadata: { uid, resourceVersion }, operation, status: { operationState: { operation } } };
   const written = dryRun ? done(app) : await client.mergePatch(RESOURCES.application, namespace, name, patch);
   if (written.kind !== "done") return written;
   return done([{ application, object: `Application ${application}`, changes: ["request of the running sync restored"] }]);

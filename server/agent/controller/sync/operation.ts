@@ -193,11 +193,16 @@ export async function targetsOf(deps: Deps, app: Application, state: OperationSt
  * by those of the application.
  */
 export function withInputs(app: Application, state: OperationState): OperationState {
-  if (isOpen(state) || !state.operation.sync) return state;
+  return isOpen(state) ? state : { ...state, operation: requestOf(app, state) };
+}
+
+/** The request of an operation with the sources and options that it goes by, as Argo CD copies them in when it begins. */
+export function requestOf(app: Application, state: OperationState): Operation {
+  if (!state.operation.sync) return state.operation;
   const { source, sources } = state.syncResult ?? {};
   const syncOptions = state.operation.sync.syncOptions ?? app.spec.syncPolicy?.syncOptions;
   const inputs = { ...(sources?.length ? { sources } : { source }), ...(syncOptions?.length ? { syncOptions } : {}) };
-  return { ...state, operation: { ...state.operation, sync: { ...state.operation.sync, ...inputs } } };
+  return { ...state.operation, sync: { ...state.operation.sync, ...inputs } };
 }
 
 export const revisionFields = (app: Application, revisions: string[]) => (hasSeveral(app) ? { revisions } : { revision: revisions[0] });
