@@ -12,7 +12,7 @@ import { readVerbs } from "./objects/read.ts";
 import { rotateVerb, secretVerb } from "./objects/webhook.ts";
 import { workerVerbs } from "./objects/workers.ts";
 import { applyVerb, writeVerbs } from "./objects/write.ts";
-import { describeFailure, EXIT, type Exit, Failure } from "./output/failure.ts";
+import { describeFailure, EXIT, type Exit, Failure, usage } from "./output/failure.ts";
 import { type Io, paint } from "./output/io.ts";
 import { PROGRAMS, programCommand, programOf } from "./programs.ts";
 import { loginVerbs } from "./session/login.ts";
@@ -72,7 +72,7 @@ export function outpost(io: Io): Command {
   root.commandsGroup("Programs:");
   for (const name of ["server", "controller", "reader", "repo-server", "plugin-server"]) if (PROGRAMS[name]) programCommand(root, io, name);
   root.commandsGroup("Other:");
-  root.helpCommand("help [command]", "how a command is used");
+  helpVerb(root);
   root
     .command("version")
     .summary("version of this program")
@@ -81,6 +81,26 @@ export function outpost(io: Io): Command {
   configure(root, io);
   return root;
 }
+
+/** `outpost help app sync`: as `outpost app sync --help`. */
+function helpVerb(root: Command): void {
+  root.helpCommand(false);
+  root
+    .command("help [command...]")
+    .summary("how a command is used")
+    .action((words: string[]) => {
+      let at = root;
+      for (const word of words) {
+        const below = at.commands.find((one) => one.name() === word || one.aliases().includes(word));
+        if (!below)
+          throw usage(`there is no command \`${[...namesOf(at), word].join(" ")}\` (outpost ${[...namesOf(at), "--help"].join(" ")})`);
+        at = below;
+      }
+      at.outputHelp();
+    });
+}
+
+const namesOf = (command: Command): string[] => (command.parent ? [...namesOf(command.parent), command.name()] : []);
 
 /** Runs one command line and gives back what to exit with. Only defects are thrown further. */
 export async function run(argv: readonly string[], io: Io): Promise<Exit> {

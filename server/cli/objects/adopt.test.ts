@@ -41,7 +41,6 @@ test("adopt sends what is shown, for the version that was read", async () => {
     body: { spec: { agent: "prod", destination: { namespace: "a" } } },
   });
   expect(me.requests[1]!.url.searchParams.get("adopt")).toBe("true");
-  expect((await answers(app("web", "managed")).types("app", "adopt", "web")).exit).toBe(2);
 });
 
 test("adopt names the registered cluster that the application deploys to, and asks for one that is missing", async () => {
@@ -60,4 +59,13 @@ test("apply takes discovered objects over only when it is told to", async () => 
   expect(err).toContain("applied");
   await me.types(...words, "--adopt");
   expect(me.requests.map(({ url }) => url.searchParams.get("adopt"))).toEqual([null, "true"]);
+});
+
+test("to adopt what is managed already changes nothing and is no error", async () => {
+  const me = answers(app("web", "managed"));
+  expect(await me.types("app", "adopt", "web")).toMatchObject({
+    exit: 0,
+    err: "✓ app web is managed already: there is nothing to take over\n",
+  });
+  expect(me.requests.map(({ operation }) => operation)).toEqual(["getApplication"]);
 });

@@ -32,11 +32,15 @@ export function adoptVerb(parent: Command, io: Io, noun: Noun): void {
       verb(io, async (s, id: string) => {
         const api = await s.api();
         const found = await api.call<Json>(`get${noun.schema}` as OperationId, { path: { id } });
-        if ((found.origin ?? "managed") === "managed") throw usage(`${noun.word} ${id} is managed by the service already`);
+        const forPeople = s.format === "table" || s.format === "wide";
+        if ((found.origin ?? "managed") === "managed") {
+          if (forPeople) return say(s, `${s.e.green("✓")} ${noun.word} ${s.e.bold(id)} is managed already: there is nothing to take over`);
+          return show(s, [found], [], { one: true });
+        }
         const spec = await withCluster(api, found);
         const call = { path: { id }, query: { adopt: true }, body: { spec }, headers: { "if-match": `"${found.version}"` } };
         const taken = await api.call<Json>(`put${noun.schema}` as OperationId, call);
-        if (s.format === "table" || s.format === "wide") say(s, `${s.e.green("✓")} ${noun.word} ${s.e.bold(id)} taken over`);
+        if (forPeople) say(s, `${s.e.green("✓")} ${noun.word} ${s.e.bold(id)} taken over`);
         else show(s, [taken], [], { one: true });
       }),
     );

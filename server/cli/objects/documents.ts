@@ -5,7 +5,7 @@ import type { Scope } from "../session/api.ts";
 import type { Json } from "../show.ts";
 import { NOUNS, type Noun, nounOf } from "./nouns.ts";
 
-/** One object of a file: what `-o yaml` writes, with `kind` when a file holds several kinds. */
+/** One object of a file: what `-o yaml` writes. */
 export interface Document {
   noun: Noun;
   id: string;
@@ -14,7 +14,13 @@ export interface Document {
 }
 
 // What the service adds; a file made with `-o yaml` may carry it and is taken as it is.
-const READ_ONLY = ["uid", "generation", "version", "createdAt", "updatedAt", "deletionRequestedAt", "status"];
+const READ_ONLY = [
+  ...["uid", "generation", "version", "createdAt", "updatedAt", "deletionRequestedAt", "status"],
+  ...["origin", "owner", "live", "inexpressible"],
+];
+
+/** An object as `-o yaml` and `-o json` write it: `apply -f` takes it back. */
+export const withKind = (noun: Noun, object: Json): Json => ({ kind: noun.schema, ...object });
 
 /** Every object in a YAML or JSON text, in the order in which they can be created. */
 export function readDocuments(text: string, file: string, expected: Noun | undefined, fallback: Scope): Document[] {
@@ -33,6 +39,7 @@ export function readDocuments(text: string, file: string, expected: Noun | undef
 
 function document(value: Json, file: string, expected: Noun | undefined, fallback: Scope): Document {
   if (typeof value !== "object" || value === null) throw usage(`${file}: an object is expected`);
+  if (/^argoproj\.io\//.test(String(value.apiVersion))) throw ofArgo(value, file);
   const { kind, id, org, project, spec, ...rest } = value;
   const noun = kind === undefined ? expected : nounOf(String(kind));
   if (!noun)
@@ -47,4 +54,15 @@ function document(value: Json, file: string, expected: Noun | undefined, fallbac
   const unknown = Object.keys(rest).find((key) => !READ_ONLY.includes(key));
   if (unknown) throw usage(`${file}: ${noun.schema} ${id} has no field ${JSON.stringify(unknown)}`);
   return { noun, id, scope: org === undefined && project === undefined ? fallback : { org, project }, spec };
+}
+
+/** An object of Argo CD goes into the cluster; the agent finds it there, and then it can be taken over. */
+function ofArgo({ kind, metadata }: Json, file: string): Error {
+  const words: Record<string, string> = { Application: "app", ApplicationSet: "appset", AppProject: "appproject" };
+  const word = words[String(kind)];
+  const name = typeof metadata?.name === "string" ? metadata.name : "NAME";
+  const then = word ? ` The agent shows it from then on; \`outpost ${word} adopt ${name}\` takes it over.` : "";
+  return usage(
+    `${file}: ${String(kind)} is an object of Argo CD. Put it into the agent's namespace with \`kubectl apply -n NAMESPACE -f ${file}\`.${then}`,
+  );
 }

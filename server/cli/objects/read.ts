@@ -7,6 +7,7 @@ import { type Session, verb } from "../session/session.ts";
 import { field, type Json, rowsOf, say, show, showAs } from "../show.ts";
 import { columnsOf, isDiscovered, ORIGINS } from "./adopt.ts";
 import { describe } from "./describe.ts";
+import { withKind } from "./documents.ts";
 import { explainer, KEEP_WAITING } from "./explain.ts";
 import { follow } from "./follow.ts";
 import { application, listOf, manyOf, type Noun } from "./nouns.ts";
@@ -27,6 +28,8 @@ interface DeleteFlags {
   timeout: string;
 }
 
+const isData = ({ format }: Session): boolean => format === "json" || format === "yaml";
+
 /** `list`, `get`, `delete`, `wait` and `watch` of one noun. */
 export function readVerbs(parent: Command, io: Io, noun: Noun): void {
   const list = parent
@@ -39,7 +42,8 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
   if (isDiscovered(noun)) list.addOption(new Option("--origin <origin>", "only those of this origin").choices(ORIGINS));
   list.action(
     verb(io, async (s, flags: ListFlags) => {
-      const objects = await all(await s.api(), noun, flags);
+      const found = await all(await s.api(), noun, flags);
+      const objects = isData(s) ? found.map((object) => withKind(noun, object)) : found;
       show(s, objects, columnsOf(noun, objects), { name: (o) => `${noun.word}/${o.id}`, empty: `no ${manyOf(noun)} here` });
     }),
   );
@@ -51,7 +55,7 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
       verb(io, async (s, id: string) => {
         const object = await (await s.api()).call<Json>(`get${noun.schema}` as OperationId, { path: { id } });
         if (s.format === "name" || s.format === "wide") show(s, [object], noun.columns, { name: (o) => `${noun.word}/${o.id}` });
-        else showAs(s, object, () => describe(object, noun, s.c));
+        else showAs(s, withKind(noun, object), () => describe(object, noun, s.c));
       }),
     );
 
@@ -60,6 +64,7 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
     .alias("rm")
     .summary("delete one")
     .option("--if-match <version>", "only when this is still the newest version")
+    .option("--wait", "wait until it is gone (the default)", true)
     .option("--no-wait", "do not wait until it is gone")
     .option("--timeout <duration>", "how long to wait until it is gone", "5m");
   if (noun.force) remove.option("--force", "forget it without waiting for the agent; what is in the cluster stays");
