@@ -38,7 +38,6 @@ require("./provider.cjs");
 const APART = {
   "openapi/rules/yaml-texts.ts": "yaml-texts.cjs",
   "openapi/rules/forms.ts": "forms.cjs",
-  "openapi/rules/tasks/params.ts": "task-params.cjs",
 };
 /** The files of the package that Node reads. */
 export const scripts = ["provider.cjs", ...Object.values(APART)];

@@ -30,3 +30,5 @@ export function formFaults(collection: string, spec: Json): Fault[] {
 }
 
 export type { Fault } from "./fault.ts";
+// A program that reads these rules only when it needs them finds the parameters of tasks here too: pipelines have both.
+export { paramFaults } from "./tasks/params.ts";

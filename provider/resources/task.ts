@@ -88,7 +88,7 @@ export const task: Resource<Client> = {
       diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
     const [kind, params] = [stringField(config, "kind"), jsonField(config, "params")];
     if (kind === undefined || params === undefined) return;
-    const { paramFaults } = await import("../../openapi/rules/tasks/params.ts");
+    const { paramFaults } = await import("../../openapi/rules/forms.ts");
     const faults = paramFaults(kind, params).map(({ pointer, detail }) => ({ pointer: `/params${pointer}`, detail }));
     reportFaults(faults, attributes, diagnostics);
   },

@@ -155,10 +155,12 @@ async function apply(o: Options, mirror: string): Promise<void> {
   copyExample(join(root, "examples/01-quickstart"), dir);
   const env = await terraformEnv(o, mirror);
   // A registry never serves two packages of one version; a build here does, and the lock file would rightly refuse the second.
-  const scripts = ["provider.cjs", "yaml-texts.cjs", "forms.cjs", "task-params.cjs"].map((name) =>
-    digestOf(join(root, "dist/terraform-provider-outpost", name)),
-  );
-  const provider = scripts.join();
+  const built = join(root, "dist/terraform-provider-outpost");
+  const scripts = readdirSync(built).filter((name) => name.endsWith(".cjs"));
+  const provider = scripts
+    .sort()
+    .map((name) => digestOf(join(built, name)))
+    .join();
   if (memory.state.provider !== provider) rmSync(join(dir, ".terraform.lock.hcl"), { force: true });
   memory.remember({ provider });
   await doing(o, "terraform init", async () => {
