@@ -9,6 +9,8 @@ import { type Task, waiting } from "./show.ts";
 
 // The service holds a request for log lines as long; a task that is silent costs four requests a minute.
 const LOG_WAIT_SECONDS = 15;
+/** A task that no delegate can take says so this soon. */
+const FIRST_WAIT_SECONDS = 3;
 type Line = Schemas["TaskLog"]["items"][number];
 
 export const getTask = (api: Api, id: string): Promise<Task> => api.call<Task>("getTask", { path: { task: id } });
@@ -21,8 +23,9 @@ export async function readLines(
   show: (lines: Line[]) => void,
 ): Promise<void> {
   let after = 0;
-  for (;;) {
-    const query = { after, wait: options.follow ? LOG_WAIT_SECONDS : 0 };
+  for (let first = true; ; first = false) {
+    const patience = first ? FIRST_WAIT_SECONDS : LOG_WAIT_SECONDS;
+    const query = { after, wait: options.follow ? patience : 0 };
     const page = await api.call<Schemas["TaskLog"]>("getTaskLogs", { path: { task: id }, query });
     if (page.items.length) show(page.items);
     after = page.items.at(-1)?.seq ?? after;

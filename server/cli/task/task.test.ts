@@ -139,6 +139,23 @@ test("a file of a task arrives whole or not at all", async () => {
   expect([await readFile(at, "utf8"), await readdir(dir)]).toEqual(["bytes", ["report.txt"]]);
 });
 
+test("a task that no delegate can take says why, in a list and soon after it is followed", async () => {
+  const explanation = [{ worker: "builders", reason: "lacks the tag `mars`" }];
+  const why = { ...made, explanation, message: "builders lacks the tag `mars`" };
+  let asks = 0;
+  const me = person(({ operation, url }) => {
+    if (operation === "listTasks") return { body: { items: [made, { ...made, id: "t-2", state: "Succeeded" }] } };
+    if (operation === "getTask") return { body: asks < 2 ? why : { ...made, state: "Cancelled" } };
+    if (operation !== "getTaskLogs") return { body: made };
+    asks++;
+    expect(url.searchParams.get("wait")).toBe(asks === 1 ? "3" : "15");
+    return { body: { items: [], complete: asks === 2 } };
+  });
+  expect((await me.types("task", "list")).out).toMatch(/t-1 .*builders lacks the tag `mars`/);
+  expect(me.requests.filter(({ operation }) => operation === "getTask")).toHaveLength(1);
+  expect((await me.types("task", "run", "shell.run", "--script", "true", "-f")).err).toContain("queued: builders lacks the tag `mars`");
+});
+
 test("watching tells each state once, also across a connection that was cut", async () => {
   const event = (state: string) => `event: put\ndata: ${JSON.stringify({ ...made, state })}\n\n`;
   const stop = new AbortController();

@@ -24,6 +24,8 @@ interface ListFlags {
   kind?: string;
 }
 const STATES = ["Queued", "Running", ...ENDED];
+/** Queued tasks of a list that are asked for their reason. */
+const MOST_ASKED = 20;
 const WATCH_SECONDS = 300;
 const PAUSE_MS = 1_000;
 
@@ -145,7 +147,15 @@ async function list(s: Session, flags: ListFlags): Promise<void> {
     items.push(...page.items);
     cursor = page.nextCursor;
   } while (cursor && items.length < limit);
-  show(s, items, taskColumns, { empty: "no tasks" });
+  const shown = s.format === "table" || s.format === "wide" ? await withReasons(api, items) : items;
+  show(s, shown, taskColumns, { empty: "no tasks" });
+}
+
+/** A list does not say why tasks wait; for the first of them it is asked. */
+async function withReasons(api: Api, tasks: Task[]): Promise<Task[]> {
+  const queued = tasks.filter(({ state }) => state === "Queued").slice(0, MOST_ASKED);
+  const asked = new Map(await Promise.all(queued.map(async ({ id }) => [id, await getTask(api, id)] as const)));
+  return tasks.map((task) => asked.get(task.id) ?? task);
 }
 
 async function watch(s: Session): Promise<void> {
