@@ -48,7 +48,7 @@ test("a problem is told with its detail, code, place, version and request", asyn
   );
   const { exit, err, out } = await me.types("app", "apply", "guestbook", "--agent", "prod", "--if-match", "7");
   expect([exit, out]).toEqual([4, ""]);
-  for (const part of ["error: it went wrong", "version_mismatch", "/spec/agent", "another at /spec/x", "8 is the newest", "req-1"])
+  for (const part of ["error: it has changed since", "version_mismatch", "/spec/agent", "another at /spec/x", "8 is the newest", "req-1"])
     expect(err).toContain(part);
   expect(me.requests[0]!.headers["if-match"]).toBe('"7"');
 });

@@ -2,6 +2,7 @@ import type { Problem } from "../../../openapi/client.ts";
 import { type OperationId, type OperationRow, operations } from "../../../openapi/contract/operations.ts";
 import { EXIT, Failure, problemFailure } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
+import { forPeople } from "./people.ts";
 import type { Target } from "./settings.ts";
 import { transport } from "./transport.ts";
 
@@ -18,6 +19,8 @@ export interface Scope {
   project?: string | undefined;
 }
 
+/** With so many ids a misspelt one is compared. */
+const MOST_IDS = 200;
 // The service itself waits up to 20 s for an agent's answer.
 const CALL_DEADLINE_MS = 45_000;
 /** A download of the largest file there is over a slow line. */
@@ -64,7 +67,13 @@ export class Api {
       throw this.#unreachable(error as Error, deadline);
     }
     if (answer.ok) return answer;
-    throw await refusal(answer);
+    const scope = args.scope ?? this.scope;
+    throw await forPeople(await refusal(answer), { row, path: args.path, scope, ids: (list) => this.#ids(list, scope) });
+  }
+
+  async #ids(list: OperationId, scope: Scope): Promise<string[]> {
+    const page = await this.call<{ items?: { id: string }[] }>(list, { query: { limit: MOST_IDS }, scope });
+    return (page.items ?? []).map(({ id }) => id);
   }
 
   #url(row: OperationRow, args: CallArgs): string {
