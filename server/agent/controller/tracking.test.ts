@@ -1,6 +1,6 @@
 import { FIELD_MANAGER } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
-import { appLabel, BY_ANNOTATION, holderOf, isMarked, isStray, mark, markOf, migrated, ownerOf, type Tracking } from "./tracking.ts";
+import { appLabel, BY_ANNOTATION, effectiveOwner, isMarked, isStray, mark, markOf, migrated, ownerOf, type Tracking } from "./tracking.ts";
 
 const ID = "argocd.argoproj.io/tracking-id";
 const INSTALLATION = "argocd.argoproj.io/installation-id";
@@ -147,15 +147,15 @@ test.each<[string, KubeObject, Tracking, string | undefined, boolean]>([
   ["a copy with all that the first one says", called(watched(of("annotation")), "copy"), of("annotation"), undefined, false],
   ["a copy of another's", called(watched(of("annotation"), "other"), "copy"), of("annotation"), undefined, false],
 ])("whose an object is to write, and of which it is told that it stays: %s", (_name, object, how, want, stray) => {
-  expect([holderOf(object, "shop", how), isStray(object, "shop", how)]).toEqual([want, stray]);
+  expect([effectiveOwner(object, "shop", how), isStray(object, "shop", how)]).toEqual([want, stray]);
   // To prune and to delete it, only the mark that counts now is enough.
   if (stray) expect(ownerOf(object, how)).not.toBe("shop");
 });
 
 test("of two long names that are cut to one label each holds its own", () => {
   const [a, b] = [long("a"), long("b")];
-  expect(holderOf(watched(of("label"), a), a, of("label"))).toBe(a);
-  expect(holderOf(watched(of("label"), b), a, of("label"))).toBe(appLabel(b));
+  expect(effectiveOwner(watched(of("label"), a), a, of("label"))).toBe(a);
+  expect(effectiveOwner(watched(of("label"), b), a, of("label"))).toBe(appLabel(b));
 });
 
 test.each<Tracking["method"]>(["label", "annotation"])(
@@ -164,12 +164,12 @@ test.each<Tracking["method"]>(["label", "annotation"])(
     const how = of(method);
     const { labels } = marked(of("label")).metadata;
     const endpoints = { ...made({ labels, managedFields: [] }), kind: "Endpoints" };
-    expect([ownerOf(endpoints, how), holderOf(endpoints, "shop", how), isStray(endpoints, "shop", how)]).toEqual([
+    expect([ownerOf(endpoints, how), effectiveOwner(endpoints, "shop", how), isStray(endpoints, "shop", how)]).toEqual([
       undefined,
       undefined,
       false,
     ]);
     const written = marked(how, "shop", { ...made({ managedFields: [{ manager: FIELD_MANAGER }] }), kind: "Endpoints" });
-    expect([ownerOf(written, how), holderOf(written, "shop", how)]).toEqual(["shop", "shop"]);
+    expect([ownerOf(written, how), effectiveOwner(written, "shop", how)]).toEqual(["shop", "shop"]);
   },
 );

@@ -75,30 +75,80 @@ function namedBy(object: KubeObject): string | undefined {
   return own && (at === undefined || at === namespace) ? app : undefined;
 }
 
+/** What an object says about its owner, seen by one application. */
+interface Clues {
+  /** The cluster copied its labels from a Service: they say nothing. */
+  copied: boolean;
+  /** By what objects are marked now. */
+  by: "annotation" | "label";
+  /** Whom the mark that counts now names. */
+  mark: "nobody" | "this" | "other";
+  /** Its tracking annotation is about another object: it was copied together with all marks. */
+  copy: boolean;
+  /** Whom our own label names. It is there under each method, and stays when the method changes. */
+  label: "nobody" | "this" | "other";
+  /** This application wrote the label that another one is read from, or its annotation names this application. */
+  written: boolean;
+}
+
 /**
- * Who has an object, as far as writing it goes: also by marks of former settings, which the next write replaces. What was written under those
- * is no more free for others than what is marked anew, and not lost to its own application for what a chart says with the label. To prune or
- * delete an object this is not enough.
+ * Who owns a live object, as far as writing it goes. The first row that fits wins; what a row does not name may be anything.
+ *
+ * Marks of former settings count too, until the next write replaces them: an object that was marked under those is not free for others, and is not
+ * lost to its application because a chart sets the same label.
  */
-export function holderOf(object: KubeObject, app: string, tracking: Tracking): string | undefined {
-  const [own, said] = [markOf(app, tracking), ownerOf(object, tracking)];
+const OWNERSHIP: readonly { when: Partial<Clues>; owner: "nobody" | "this" | "mark" | "label" }[] = [
+  { when: { copied: true }, owner: "mark" },
+
+  { when: { by: "annotation", mark: "this" }, owner: "this" },
+  { when: { by: "annotation", mark: "other" }, owner: "mark" },
+  { when: { by: "annotation", copy: true }, owner: "nobody" },
+  { when: { by: "annotation" }, owner: "label" },
+
+  { when: { by: "label", mark: "other", label: "this", written: true }, owner: "this" },
+  { when: { by: "label", mark: "other" }, owner: "mark" },
+  { when: { by: "label", mark: "this", label: "nobody" }, owner: "this" },
+  // Two long names may be cut to the same mark; our label tells them apart.
+  { when: { by: "label" }, owner: "label" },
+];
+
+/** The owner of an object as far as writing it goes. To prune or delete an object this is not enough: for that `ownerOf` counts. */
+export function effectiveOwner(object: KubeObject, app: string, tracking: Tracking): string | undefined {
+  const { labels } = object.metadata;
+  const [mark, label] = [ownerOf(object, tracking), labels?.[META.app]];
+  const clues = cluesOf(object, app, tracking, mark);
+  const { owner } = OWNERSHIP.find(({ when }) => fits(clues, when))!;
+  const owners = { nobody: undefined, this: app, mark, label: clues.label === "this" ? app : label };
+  return owners[owner];
+}
+
+function cluesOf(object: KubeObject, app: string, tracking: Tracking, mark: string | undefined): Clues {
   const { annotations, labels, managedFields } = object.metadata;
-  const watched = labels?.[META.app];
-  if (copiesLabels(object)) return said;
-  if (tracking.method !== "label") {
-    if (said !== undefined) return said;
-    if (annotations?.[META.trackingId] !== undefined && namedBy(object) === undefined) return undefined;
-    return watched === appLabel(app) ? app : watched;
-  }
-  // Two long names may be cut to the same label; ours tells them apart.
-  if (watched !== appLabel(app)) return said === undefined || said === own ? (watched ?? (said && app)) : said;
-  const written = managedFields?.[0]?.fieldsV1?.["f:metadata"]?.["f:labels"]?.[`f:${tracking.labelKey}`] !== undefined;
-  return said === undefined || said === own || written || namedBy(object) === app ? app : said;
+  const named = namedBy(object);
+  const field = `f:${tracking.labelKey}`;
+  return {
+    copied: copiesLabels(object),
+    by: tracking.method === "label" ? "label" : "annotation",
+    mark: whose(mark, markOf(app, tracking)),
+    copy: annotations?.[META.trackingId] !== undefined && named === undefined,
+    label: whose(labels?.[META.app], appLabel(app)),
+    written: named === app || managedFields?.[0]?.fieldsV1?.["f:metadata"]?.["f:labels"]?.[field] !== undefined,
+  };
+}
+
+function whose(said: string | undefined, own: string): "nobody" | "this" | "other" {
+  if (said === undefined) return "nobody";
+  return said === own ? "this" : "other";
+}
+
+function fits(clues: Clues, when: Partial<Clues>): boolean {
+  for (const clue in when) if (clues[clue as keyof Clues] !== when[clue as keyof Clues]) return false;
+  return true;
 }
 
 /** Whether an object was made for an application, and bears marks under which it is neither pruned nor deleted with it. */
 export const isStray = (object: KubeObject, app: string, tracking: Tracking): boolean =>
-  ownerOf(object, tracking) !== markOf(app, tracking) && holderOf(object, app, tracking) === app;
+  ownerOf(object, tracking) !== markOf(app, tracking) && effectiveOwner(object, app, tracking) === app;
 
 /** What `ownerOf` says of an application's own objects. */
 export const markOf = (app: string, { method }: Tracking): string => (method === "label" ? cut(app) : app);

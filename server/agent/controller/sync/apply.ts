@@ -16,7 +16,7 @@ import { hasTextLeftovers, inheritTexts } from "../compare/plain-texts.ts";
 import { isLenient, withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
 import { hookOf, syncOption } from "../order.ts";
-import { holderOf, isMarked } from "../tracking.ts";
+import { effectiveOwner, isMarked } from "../tracking.ts";
 import { pause } from "./pause.ts";
 
 /** What one object became. */
@@ -253,7 +253,7 @@ export function otherOwner(
 ): string | undefined {
   const instance = instanceOf(app, own);
   const here = live.find(target.key);
-  const first = (here && !hookOf(here) ? holderOf(here, instance, tracking) : undefined) ?? claims.get(target.key);
+  const first = (here && !hookOf(here) ? effectiveOwner(here, instance, tracking) : undefined) ?? claims.get(target.key);
   return first === instance ? undefined : first;
 }
 

@@ -9,7 +9,7 @@ import { inParallel } from "../cluster/parallel.ts";
 import { isOpen } from "../config/policy.ts";
 import type { Destination } from "../destination.ts";
 import { hookOf, type Phase } from "../order.ts";
-import { appLabel, holderOf } from "../tracking.ts";
+import { appLabel, effectiveOwner } from "../tracking.ts";
 import { pause } from "./pause.ts";
 
 // Which run of the operation made a hook, so that a restart of this program does not run it twice.
@@ -117,7 +117,7 @@ export async function releaseHooks(destination: Destination, app: string, state:
   const label = appLabel(app);
   const { tracking } = destination.settings;
   const held = [...destination.live.ofApp(label).values()].filter(
-    (object) => isHeld(object) && hookOf(object) && (holderOf(object, app, tracking) ?? app) === app && !isNeeded(object, state),
+    (object) => isHeld(object) && hookOf(object) && (effectiveOwner(object, app, tracking) ?? app) === app && !isNeeded(object, state),
   );
   let outcome: Outcome<void> = done(undefined);
   await inParallel(held, async (hook) => {

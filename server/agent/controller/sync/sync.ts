@@ -11,7 +11,7 @@ import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import { belongs } from "../projects.ts";
 import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "../tasks.ts";
-import { appLabel, holderOf } from "../tracking.ts";
+import { appLabel, effectiveOwner } from "../tracking.ts";
 import { applyTarget, type Change, ENDING, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
 import { confirmed } from "./confirm.ts";
 import { tryDryRun } from "./dry-run.ts";
@@ -378,7 +378,7 @@ class Run {
     const name = instanceOf(this.#input.app, this.#input.destination.own);
     const live = this.#input.destination.live.get(task.key, this.#label);
     // The label of a long name is a short one, which may be another application's name.
-    return live && (holderOf(live, name, tracking) ?? name) === name ? live : undefined;
+    return live && (effectiveOwner(live, name, tracking) ?? name) === name ? live : undefined;
   }
 
   #record(task: Task, result: Told): void {

@@ -11,7 +11,7 @@ import { withoutUnknownFields } from "../../controller/compare/unknown-fields.ts
 import { csv, hookOf } from "../../controller/order.ts";
 import { belongs } from "../../controller/projects.ts";
 import { toTargets } from "../../controller/render.ts";
-import { holderOf, ownerOf } from "../../controller/tracking.ts";
+import { effectiveOwner, ownerOf } from "../../controller/tracking.ts";
 import { instanceOf } from "../../project/instance.ts";
 import type { Rendered } from "../../repo/types.ts";
 import { asAsked } from "./asked-sources.ts";
@@ -86,7 +86,7 @@ class Look {
     const owner = ownerOf(live, settings.tracking);
     // Another application has it: the comparison says so, and what is in it is not this one's to show.
     const instance = instanceOf(app, destination.own);
-    if (owner !== undefined && holderOf(trim(live), instance, settings.tracking) !== instance)
+    if (owner !== undefined && effectiveOwner(trim(live), instance, settings.tracking) !== instance)
       return done(entry(target.object, "update", { desired: wish() }));
     // Nobody has it: then it is shown only to whom the project's account would show it.
     if (owner === undefined && destination.writer !== client) {
