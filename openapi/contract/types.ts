@@ -4565,7 +4565,7 @@ export interface components {
         limit: number;
         /** @description `nextCursor` of the previous page. */
         cursor: string;
-        /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+        /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
         filter: string;
         /** @description Also list the objects of the scopes below this one. */
         inherited: boolean;
@@ -4597,7 +4597,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -5106,7 +5106,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -5729,7 +5729,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -5965,7 +5965,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6173,7 +6173,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6362,7 +6362,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6598,7 +6598,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6947,7 +6947,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7219,7 +7219,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7389,7 +7389,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7765,7 +7765,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7946,7 +7946,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -8238,7 +8238,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -8442,7 +8442,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -8939,7 +8939,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated `field=value` terms that must all hold, over `id`, `origin` and the scalar fields of spec and status: `spec.agent=prod,status.sync.status=OutOfSync`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];

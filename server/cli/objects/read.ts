@@ -36,7 +36,7 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
     .command("list")
     .alias("ls")
     .summary(`list ${manyOf(noun)}`)
-    .option("--filter <terms>", "`field=value,…` over id and the scalar fields of spec and status")
+    .option("--filter <terms>", "terms that must all hold, such as `health!=Healthy,id~web,agent in (a,b),labels.team=shop`")
     .option("--inherited", "also those of the scopes below this one")
     .option("--limit <n>", "at most so many");
   if (isDiscovered(noun)) list.addOption(new Option("--origin <origin>", "only those of this origin").choices(ORIGINS));

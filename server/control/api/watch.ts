@@ -121,7 +121,7 @@ async function snapshot(s: Services, call: Call<"watch">, collection: Collection
         inherited,
         limit: PAGE,
         after,
-        filter: id === undefined ? [] : [{ path: ["id"], value: id }],
+        filter: id === undefined ? [] : [{ paths: [["id"]], operator: "=", values: [id] }],
       });
       for (const object of page) await out.event(0, "put", await shown(s, call, view(object)));
       const last = page.at(-1);

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Found, Origin } from "../domain/discover.ts";
+import type { Term } from "../domain/filter.ts";
 import { type Collection, isDiscovered } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
+import { printTerm } from "./filter.ts";
 import type { Row, Sql } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
@@ -85,7 +87,7 @@ export interface ListOptions {
   limit: number;
   /** Where the previous page ended. */
   after?: readonly [org: string, project: string, id: string] | undefined;
-  filter?: readonly { path: readonly string[]; value: string }[];
+  filter?: readonly Term[];
 }
 
 /** One page in the order of the key. Keys never change, so a page can neither skip nor repeat an object that was there all along. */
@@ -94,14 +96,7 @@ export async function listObjects(sql: Sql, collection: Collection, scope: Scope
   const bind = (value: unknown) => `$${params.push(value)}`;
   const where = ["account = $1", "collection = $2", ...scopeTerms(scope, options.inherited, bind)];
   if (options.after) where.push(`(org, project, id) > (${options.after.map(bind).join(", ")})`);
-  for (const { path, value } of options.filter ?? []) {
-    const [head, ...rest] = path;
-    where.push(
-      head === "id" || head === "origin"
-        ? `${head} = ${bind(value)}`
-        : `${head === "spec" ? "spec" : "status"} #>> ${bind(rest)}::text[] = ${bind(value)}`,
-    );
-  }
+  for (const term of options.filter ?? []) where.push(printTerm(term, bind));
   const rows = await sql.query(
     `select ${COLUMNS} from objects where ${where.join(" and ")} order by org, project, id limit ${bind(options.limit)}`,
     params,

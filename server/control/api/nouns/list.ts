@@ -1,5 +1,5 @@
+import { parseFilter } from "../../domain/filter.ts";
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
-import { Problem } from "../../domain/problem.ts";
 import { listObjects } from "../../store/objects.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { Services } from "../services.ts";
@@ -24,18 +24,3 @@ export const list =
     const more = found.length > limit && last ? { nextCursor: writeCursor([last.org, last.project, last.id]) } : {};
     return { status: 200, body: { items: page.map((o) => show<C>(o)), ...more } };
   };
-
-/** `spec.agent=prod,id=web` as terms that must all hold. */
-export function parseFilter(text: string | undefined): { path: string[]; value: string }[] {
-  if (!text) return [];
-  return text.split(",").map((term) => {
-    const at = term.indexOf("=");
-    const field = term.slice(0, Math.max(at, 0)).trim();
-    if (!/^(id|origin|(spec|status)(\.[A-Za-z0-9]{1,64}){1,8})$/.test(field))
-      throw new Problem(
-        "invalid_request",
-        "`filter` is a list of `field=value`, where a field is `id`, `origin`, `spec.…` or `status.…`: `spec.agent=prod,status.sync.status=OutOfSync`.",
-      );
-    return { path: field.split("."), value: term.slice(at + 1) };
-  });
-}
