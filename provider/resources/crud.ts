@@ -1,6 +1,7 @@
 import type { Client, Limit, Place, Reply, Stored } from "../client/client.ts";
 import { later } from "../client/pause.ts";
 import { report } from "../client/problem.ts";
+import { readsOf } from "../client/reads.ts";
 import { type ApplyContext, type Change, NotKnownYet, type Resource, type ResourceContext } from "../protocol/provider.ts";
 import type { Attributes } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
@@ -229,7 +230,10 @@ export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
     read: async (state, context) => {
       const client = await context.client();
       const limit = limitOf(state, "update", context.signal);
-      const reply = await client.get(placeOf(noun, state), { ...limit, deadline: Math.min(limit.deadline, Date.now() + 60_000) });
+      const reply = await readsOf(client).get(placeOf(noun, state), {
+        ...limit,
+        deadline: Math.min(limit.deadline, Date.now() + 60_000),
+      });
       if (reply.ok) {
         await noteReady(context.private, reply.body, ways.judge);
         return stateOf(reply.body, state);
