@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Found, Origin } from "../domain/discover.ts";
-import type { Term } from "../domain/filter.ts";
 import { type Collection, isDiscovered } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
-import { printTerm } from "./filter.ts";
 import type { Row, Sql } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
@@ -79,29 +77,6 @@ export async function tryFindObject(sql: Sql, collection: Collection, scope: Sco
 export async function tryFindByUid(sql: Sql, account: string, uid: string): Promise<Stored | undefined> {
   const rows = await sql.query(`select ${COLUMNS} from objects where account = $1 and uid = $2`, [account, uid]);
   return rows[0] && toStored(rows[0]);
-}
-
-export interface ListOptions {
-  /** Also the scopes below. */
-  inherited: boolean;
-  limit: number;
-  /** Where the previous page ended. */
-  after?: readonly [org: string, project: string, id: string] | undefined;
-  filter?: readonly Term[];
-}
-
-/** One page in the order of the key. Keys never change, so a page can neither skip nor repeat an object that was there all along. */
-export async function listObjects(sql: Sql, collection: Collection, scope: Scope, options: ListOptions): Promise<Stored[]> {
-  const params: unknown[] = [scope.account, collection];
-  const bind = (value: unknown) => `$${params.push(value)}`;
-  const where = ["account = $1", "collection = $2", ...scopeTerms(scope, options.inherited, bind)];
-  if (options.after) where.push(`(org, project, id) > (${options.after.map(bind).join(", ")})`);
-  for (const term of options.filter ?? []) where.push(printTerm(term, bind));
-  const rows = await sql.query(
-    `select ${COLUMNS} from objects where ${where.join(" and ")} order by org, project, id limit ${bind(options.limit)}`,
-    params,
-  );
-  return rows.map(toStored);
 }
 
 /** The columns that hold a scope, or everything in and below it. */

@@ -1,6 +1,6 @@
 import { parseFilter } from "../../domain/filter.ts";
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
-import { listObjects } from "../../store/objects.ts";
+import { listObjects } from "../../store/lists/list.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { Services } from "../services.ts";
 import type { Call } from "../typed.ts";

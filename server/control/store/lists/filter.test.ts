@@ -1,8 +1,9 @@
-import { parseFilter } from "../domain/filter.ts";
-import { onBothStores } from "../testing/database.ts";
-import { insertObjects, listObjects } from "./objects.ts";
-import { ensureAccount } from "./store.ts";
-import { writing } from "./writer.ts";
+import { parseFilter } from "../../domain/filter.ts";
+import { onBothStores } from "../../testing/database.ts";
+import { insertObjects } from "../objects.ts";
+import { ensureAccount } from "../store.ts";
+import { writing } from "../writer.ts";
+import { listObjects } from "./list.ts";
 
 const scope = { account: "a", org: "", project: "" };
 const objects = [

@@ -1,4 +1,4 @@
-import type { Operator, Term } from "../domain/filter.ts";
+import type { Operator, Term } from "../../domain/filter.ts";
 
 type Bind = (value: unknown) => string;
 
