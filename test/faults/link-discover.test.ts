@@ -1,4 +1,5 @@
 import { argoControllerIn, whileAlone } from "../../server/agent/controller/argo-cd.ts";
+import { heldReason, noteHeld } from "../../server/agent/controller/held.ts";
 import { putApplication, removeApplication } from "../../server/agent/link/deliveries/application.ts";
 import { putCluster } from "../../server/agent/link/deliveries/cluster.ts";
 import { putRepository } from "../../server/agent/link/deliveries/repository.ts";
@@ -265,7 +266,7 @@ test("our controller waits while Argo CD's runs in its namespace, goes on when i
   let turns = 0;
   let working = false;
   const alone = whileAlone(
-    { client: kube, namespace: OWN, log: ctx.log as never, signal: done.signal, held: (why) => said.push(why), lookMs: 20 },
+    { client: kube, namespace: OWN, log: ctx.log as never, signal: done.signal, held: (why) => void said.push(why), lookMs: 20 },
     async (signal) => {
       turns++;
       working = true;
@@ -306,6 +307,24 @@ test.each([
   },
   60_000,
 );
+
+test("what our controller waits for stands on its Lease while it holds it, under any name of Argo CD's controller", async () => {
+  const lease = "outpost-controller-0";
+  const spec = { holderIdentity: "me", renewTime: "2026-01-01T00:00:00.000000Z" };
+  const told = async () => must(await heldReason(kube, OWN));
+  const note = (why?: string) => noteHeld(kube, OWN, lease, why, ctx.log as never);
+  await note("nothing to write on");
+  expect(await told()).toBeUndefined();
+  await create({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: lease, namespace: OWN }, spec }, RESOURCES.lease);
+  await note("main-application-controller runs");
+  expect(await told()).toBe("main-application-controller runs");
+  must(await kube.mergePatch(RESOURCES.lease, OWN, lease, { spec: { holderIdentity: "" } }));
+  expect(await told()).toBeUndefined();
+  must(await kube.mergePatch(RESOURCES.lease, OWN, lease, { spec: { holderIdentity: "next" } }));
+  await note();
+  expect(await told()).toBeUndefined();
+  expect(must(await kube.get(RESOURCES.lease, OWN, lease)).metadata.annotations ?? {}).toEqual({});
+}, 60_000);
 
 test("while the API server cannot be asked whether Argo CD runs, our controller does not begin", async () => {
   const away = new KubeClient({ ...kube.config, server: "https://127.0.0.1:1" });

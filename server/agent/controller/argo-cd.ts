@@ -67,8 +67,8 @@ export interface AloneOptions {
   namespace: string;
   log: Log;
   signal: AbortSignal;
-  /** Told each time that it begins or ends to wait. */
-  held?(why: string | undefined): void;
+  /** Told at the first look, and each time that it begins or ends to wait. */
+  held?(why: string | undefined): void | Promise<void>;
   lookMs?: number;
 }
 
@@ -79,7 +79,7 @@ export interface AloneOptions {
 export async function whileAlone(options: AloneOptions, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const { client, namespace, log, signal, held, lookMs = LOOK_MS } = options;
   let told: string | undefined;
-  let looked = false;
+  let [looked, first] = [false, true];
   const look = async (): Promise<string | undefined> => {
     const found = await argoControllerIn(client, namespace);
     if (found.kind === "done" || found.kind === "stop") looked = true;
@@ -95,11 +95,11 @@ export async function whileAlone(options: AloneOptions, work: (signal: AbortSign
       await pause(lookMs / 10, signal);
       continue;
     }
-    if (other !== told) {
-      told = other;
-      held?.(other && heldMessage(other));
+    if (first || other !== told) {
+      await held?.(other && heldMessage(other));
       if (other) log.warn({ reason: "ArgoCDRuns" }, heldMessage(other));
-      else log.info({}, "Argo CD's controller is gone: the work goes on");
+      else if (!first) log.info({}, "Argo CD's controller is gone: the work goes on");
+      [told, first] = [other, false];
     }
     if (other) {
       await pause(lookMs, signal);

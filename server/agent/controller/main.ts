@@ -7,6 +7,7 @@ import { loadConfig } from "../../kube/config.ts";
 import { withLease } from "../../kube/lease.ts";
 import { whileAlone } from "./argo-cd.ts";
 import { type Engine, startEngine } from "./engine.ts";
+import { noteHeld } from "./held.ts";
 import { Shard } from "./loop/shard.ts";
 
 /**
@@ -61,6 +62,7 @@ export async function runController(env: NodeJS.ProcessEnv, signal: AbortSignal)
     const client = new KubeClient(config);
     const held = (why: string | undefined) => {
       waiting.yes = why !== undefined;
+      return noteHeld(client, namespace, leaseOf(env), why, log);
     };
     await whileAlone({ client, namespace, log, signal: leading, held }, async (turn) => {
       engine = await startEngine({ env, log, signal: turn, config });

@@ -11,12 +11,16 @@ import { withLease } from "../../kube/lease.ts";
 import { endpointOf } from "../../link/settings.ts";
 import { whileAlone } from "../controller/argo-cd.ts";
 import { type Engine, localRepo, startEngine } from "../controller/engine.ts";
+import { noteHeld } from "../controller/held.ts";
 import { RepoClient } from "../repo/client.ts";
 import { repoSecret } from "../repo/secret.ts";
 import { isBeside, noRepo } from "./queries/beside.ts";
 import { serve } from "./session.ts";
 import { ReadsClient } from "./tasks/remote/client.ts";
 import { lazily, readsSecret } from "./tasks/remote/main.ts";
+
+/** The Lease of the replica that talks, and of the controller in the same process. */
+const LEASE = "outpost-agent";
 
 /**
  * `outpost agent`: the link between this cluster and the service; with `--all` the controller and a repo server too.
@@ -121,6 +125,7 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     const part = log.child({ part: "controller" });
     const held = (why: string | undefined) => {
       waits = why !== undefined;
+      return noteHeld(client, namespace, LEASE, why, part);
     };
     await whileAlone({ client, namespace, log: part, signal: leading, held }, async (turn) => {
       engine = await startEngine({ env, log: part, signal: turn, config, repo });
@@ -134,7 +139,7 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     else {
       const holder = env.POD_NAME || `${hostname()}-${process.pid}`;
       // A lost Lease is nothing to die of: this replica goes back into the line.
-      while (!signal.aborted) await withLease({ client, namespace, name: "outpost-agent", holder, signal }, lead);
+      while (!signal.aborted) await withLease({ client, namespace, name: LEASE, holder, signal }, lead);
     }
   } finally {
     await probes?.stop();

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { type Outcome, stop } from "../../base/outcome.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { Secret } from "../../base/secret.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
@@ -13,6 +13,7 @@ import { Backoff, pause } from "../../link/retry.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
 import { heldMessage, usualArgoControllerIn } from "../controller/argo-cd.ts";
 import type { ChartLookup } from "../controller/deps.ts";
+import { heldReason } from "../controller/held.ts";
 import type { RepoApi } from "../repo/types.ts";
 import { clusterId } from "./cluster-id.ts";
 import { Connections } from "./connections.ts";
@@ -167,13 +168,19 @@ export async function serve(options: ServeOptions): Promise<void> {
 const LOOK_MS = 30_000;
 
 /** Tells the service while our controller waits for an Argo CD to end. */
-async function watchEngine({ client, namespace }: Context, { conditions }: Discovery, signal: AbortSignal): Promise<void> {
+async function watchEngine(ctx: Context, { conditions }: Discovery, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const other = await usualArgoControllerIn(client, namespace);
-    if (other.kind === "done")
-      conditions.set("EngineHeld", other.value ? { reason: "ArgoCDRuns", message: heldMessage(other.value) } : undefined);
+    const why = await whyHeld(ctx);
+    if (why.kind === "done") conditions.set("EngineHeld", why.value ? { reason: "ArgoCDRuns", message: why.value } : undefined);
     await pause(LOOK_MS, signal);
   }
+}
+
+/** By the usual name of Argo CD's controller, which the link may look for; else what our controller says, which sees any name. */
+async function whyHeld({ client, namespace }: Context): Promise<Outcome<string | undefined>> {
+  const usual = await usualArgoControllerIn(client, namespace);
+  if (usual.kind === "done" && usual.value) return done(heldMessage(usual.value));
+  return heldReason(client, namespace);
 }
 
 type Look = (kind: string, object: KubeObject) => void;
