@@ -1,8 +1,9 @@
 import { digest } from "../../../base/json/canonical.ts";
 import type { Application } from "../application.ts";
 import { orphansOf } from "../cluster/orphans.ts";
-import type { Deps, Memory } from "../deps.ts";
+import type { Deps } from "../deps.ts";
 import type { Destination } from "../destination.ts";
+import type { Memory } from "../memory.ts";
 import type { Connection } from "./connection.ts";
 import { channelOf, encode, encodeList, MAX_ENTRY, managedKey, storedKey, treeKey } from "./format.ts";
 import type { Hosts } from "./hosts.ts";

@@ -5,8 +5,9 @@ import { describe, gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts
 import { instanceOf } from "../../project/instance.ts";
 import { type Application, FINALIZERS, sourcesOf } from "../application.ts";
 import type { Target } from "../compare/normalise.ts";
-import type { Deps, Memory } from "../deps.ts";
+import type { Deps } from "../deps.ts";
 import type { Destination } from "../destination.ts";
+import type { Memory } from "../memory.ts";
 import { type DeletionHook, hookName, hookOf } from "../order.ts";
 import { render, toTargets } from "../render.ts";
 import { applyTarget } from "../sync/apply.ts";

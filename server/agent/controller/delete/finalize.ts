@@ -3,11 +3,13 @@ import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
 import { type Application, FINALIZERS, META } from "../application.ts";
+import { straysOf } from "../cluster/strays.ts";
+import { watchKinds } from "../cluster/watch-kinds.ts";
 import type { Target } from "../compare/normalise.ts";
 import { isOpen } from "../config/policy.ts";
-import type { Deps, Memory, Next } from "../deps.ts";
+import type { Deps, Next } from "../deps.ts";
 import type { Destination } from "../destination.ts";
-import { straysOf, watchKinds } from "../observe.ts";
+import type { Memory } from "../memory.ts";
 import { syncOption, waveOf } from "../order.ts";
 import { belongs, place, placeOfDeletion } from "../projects.ts";
 import type { Report } from "../status/report.ts";
@@ -64,7 +66,7 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
   const known = targets?.value ?? (await lastKnown(deps, app, memory, destination.value));
 
   // What is not seen is not known to be gone.
-  const unseen = await watchKinds(destination.value, app, known);
+  const { unseen } = await watchKinds({ app, destination: destination.value, targets: known });
   if (unseen.size) {
     for (const [kind, failure] of unseen)
       report.condition("DeletionError", failure.reason, `${kind} cannot be watched: ${failure.message}`);

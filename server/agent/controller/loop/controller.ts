@@ -9,8 +9,9 @@ import { ArgoCache } from "../argo-cache/cache.ts";
 import { demandsOf } from "../config/integrity.ts";
 import { waitMs } from "../config/intervals.ts";
 import { Repositories } from "../config/repositories.ts";
-import { askAgain, type Deps, remember } from "../deps.ts";
+import type { Deps } from "../deps.ts";
 import { Destinations } from "../destination.ts";
+import { askAgain, remember, update } from "../memory.ts";
 import { Projects, projectOf } from "../projects.ts";
 import { reconcile } from "../reconcile.ts";
 import { Settings } from "../settings.ts";
@@ -236,7 +237,7 @@ export class Controller {
     if (app.metadata.annotations?.[META.dependsOn] !== undefined) this.#dependent.add(name);
     if (!this.deps.store.seen(app)) return;
     if (this.#shard.owns(app)) {
-      remember(this.deps, name).newsAt = performance.now();
+      update(remember(this.deps, name), { newsAt: performance.now() });
       this.#polls.seen(name, app);
     } else this.#polls.gone(name);
     const { annotations, deletionTimestamp } = app.metadata;
@@ -244,7 +245,7 @@ export class Controller {
     const memory = this.deps.memory.get(name);
     if (annotations?.[META.refresh] === "normal" && !app.operation && !deletionTimestamp && memory?.wanted && !memory.failure) {
       // Many are often asked for at once: their repository is asked for all of them, and no worker waits for it.
-      memory.refreshAt = performance.now();
+      update(memory, { refreshAt: performance.now() });
       void this.#polls.refresh(name).then(() => this.#queue.add(name, PRIORITY.request));
     } else this.#queue.add(name, asked ? PRIORITY.request : PRIORITY.spec);
   }
@@ -287,7 +288,7 @@ export class Controller {
     for (const app of this.deps.store.all()) {
       const memory = this.deps.memory.get(this.#nameOf(app));
       // Which kinds are left out was decided when the objects were read.
-      if (memory) memory.wanted = undefined;
+      if (memory) update(memory, { wanted: undefined });
       this.#queue.add(this.#nameOf(app), PRIORITY.spec);
     }
   }

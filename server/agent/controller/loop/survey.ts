@@ -7,8 +7,9 @@ import { type Application, sourcesOf } from "../application.ts";
 import { looksUp } from "../cluster/lookup.ts";
 import { demandsOf } from "../config/integrity.ts";
 import type { Deps } from "../deps.ts";
+import { update } from "../memory.ts";
+import { sourceDigest } from "../phases/freshness.ts";
 import { place, projectOf } from "../projects.ts";
-import { sourceDigest } from "../reconcile.ts";
 import { requestFor } from "../render.ts";
 
 /** What a look at a repository means for each application that reads it, by name. */
@@ -97,11 +98,10 @@ function learn(
     forgotten(deps, name, findings);
     return;
   }
-  memory.askedAt = deps.now();
-  memory.surveyedAt = from;
+  update(memory, { askedAt: deps.now(), surveyedAt: from });
   const same = answer.revisions.every((revision, i) => revision === wanted.revisions[i]);
   if (answer.key !== wanted.key || (!same && demandsOf(deps, app) !== undefined)) {
-    memory.found = answer.revisions;
+    update(memory, { found: answer.revisions });
     findings.changed.push(name);
   } else if (!same) {
     wanted.revisions = answer.revisions;
@@ -112,7 +112,7 @@ function learn(
 function forgotten(deps: Deps, name: string, findings: Findings): void {
   const memory = deps.memory.get(name);
   if (!memory) return;
-  memory.askedAt = 0;
+  update(memory, { askedAt: 0 });
   findings.unknown.push(name);
 }
 

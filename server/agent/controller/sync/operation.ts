@@ -14,63 +14,72 @@ import {
   revisionsOf,
   sourcesOf,
 } from "../application.ts";
-import { decide, firstReason, isOpen, retryDelay } from "../config/policy.ts";
+import { type Decision, decide, firstReason, isOpen, retryDelay } from "../config/policy.ts";
 import { heldBack } from "../config/windows.ts";
-import type { Deps, Wanted } from "../deps.ts";
+import type { Deps } from "../deps.ts";
 import type { Destination } from "../destination.ts";
-import type { Observed } from "../observe.ts";
+import type { Wanted } from "../memory.ts";
 import { render, toTargets } from "../render.ts";
-import type { Report } from "../status/report.ts";
+import type { Observed } from "../status/observed.ts";
 import { appLabel } from "../tracking.ts";
 import { waitsFor } from "./dependencies.ts";
 import { endOf } from "./results.ts";
 
+/** What an operation is decided by. */
+export interface OperationInput {
+  readonly deps: Deps;
+  readonly app: Application;
+  readonly destination: Destination;
+  readonly wanted: Wanted;
+  readonly seen: Observed;
+  /** The time in whole seconds. */
+  readonly now: string;
+}
+
+/** The operation to run; without one, when to look for it again, and the condition that says why it does not begin. */
+export interface ToRun {
+  readonly state?: OperationState | undefined;
+  readonly afterMs?: number | undefined;
+  readonly blocked?: { readonly type: string; readonly reason: string; readonly message: string };
+}
+
 /** The operation that runs now: one that has begun, one that was asked for, or one that the policy begins. */
-export async function operationToRun(
-  deps: Deps,
-  app: Application,
-  destination: Destination,
-  wanted: Wanted,
-  seen: Observed,
-  report: Report,
-  now: () => string,
-  wait: (ms: number) => void,
-): Promise<OperationState | undefined> {
+export function operationToRun(s: OperationInput): ToRun {
+  const { app, wanted, now } = s;
   const running = app.status?.operationState;
-  const { outOfSync, status } = seen;
-  const judge = (given: Application) =>
-    decide({ ...seen, app: given, revisions: wanted.revisions, prunable: seen.prunable.length, now: deps.now() });
   // What was newest when it began is so no longer: the newer one is begun instead, by the same rules as ever.
-  const anew = supersedable(app, wanted) ? judge({ ...app, status: { ...app.status, operationState: undefined } }) : undefined;
-  if (isOpen(running) && anew?.do !== "sync") {
-    const due = retryAt(running!);
-    // Argo CD writes what it syncs a moment after it has begun.
-    if (due === undefined && running!.phase === "Running" && !running!.syncResult)
-      return { ...begin(running!.operation, wanted, app, now()), startedAt: running!.startedAt };
-    if (due === undefined || running!.phase === "Terminating") return running;
-    if (due > deps.now()) {
-      wait(due - deps.now());
-      report.condition("SyncError", firstReason(running!) ?? "SyncFailed", running!.message ?? "the sync failed");
-      return undefined;
-    }
-    return begin(running!.operation, wanted, app, now(), (running!.retryCount ?? 0) + 1);
-  }
-  if (app.operation) return begin(app.operation, wanted, app, now());
-  const decision = anew ?? (unrecorded(app, destination, wanted, status) ? RECORD : judge(app));
-  if (decision.do === "wait") wait(decision.afterMs);
-  if (decision.do === "refuse") report.condition(decision.condition.type, decision.condition.reason, decision.condition.message);
-  if (decision.do !== "sync") return undefined;
+  const overtaking = supersedable(app, wanted) ? judge(s, { ...app, status: { ...app.status, operationState: undefined } }) : undefined;
+  if (running && isOpen(running) && overtaking?.do !== "sync") return carryOn(s, running);
+  if (app.operation) return { state: begin(app.operation, wanted, app, now) };
+  return byPolicy(s, overtaking);
+}
+
+const judge = ({ deps, wanted, seen }: OperationInput, app: Application) =>
+  decide({ ...seen, app, revisions: wanted.revisions, prunable: seen.prunable.length, now: deps.now() });
+
+/** An operation that has begun: its next step, or its next attempt when that is due. */
+function carryOn({ deps, app, wanted, now }: OperationInput, running: OperationState): ToRun {
+  const due = retryAt(running);
+  // Argo CD writes what it syncs a moment after it has begun.
+  if (due === undefined && running.phase === "Running" && !running.syncResult)
+    return { state: { ...begin(running.operation, wanted, app, now), startedAt: running.startedAt } };
+  if (due === undefined || running.phase === "Terminating") return { state: running };
+  if (due <= deps.now()) return { state: begin(running.operation, wanted, app, now, (running.retryCount ?? 0) + 1) };
+  const reason = firstReason(running) ?? "SyncFailed";
+  return { afterMs: due - deps.now(), blocked: { type: "SyncError", reason, message: running.message ?? "the sync failed" } };
+}
+
+/** An automatic sync, if the policy wants one now and nothing holds it back. */
+function byPolicy(s: OperationInput, overtaking: Decision | undefined): ToRun {
+  const { deps, app, destination, wanted, seen, now } = s;
+  const decision = overtaking ?? (unrecorded(app, destination, wanted, seen.status) ? RECORD : judge(s, app));
+  if (decision.do === "wait") return { afterMs: decision.afterMs };
+  if (decision.do === "refuse") return { blocked: decision.condition };
+  if (decision.do !== "sync") return {};
   const waiting = waitsFor(app, app.metadata.annotations?.[META.dependsOn] ? deps.store.all() : []);
-  if (waiting) {
-    report.condition("SyncBlocked", waiting.reason, waiting.message);
-    return undefined;
-  }
+  if (waiting) return { blocked: { type: "SyncBlocked", ...waiting } };
   const held = heldBack(deps, app, destination, true);
-  if (held) {
-    wait(held.afterMs);
-    report.condition("SyncBlocked", "SyncWindow", held.message);
-    return undefined;
-  }
+  if (held) return { afterMs: held.afterMs, blocked: { type: "SyncBlocked", reason: "SyncWindow", message: held.message } };
   const operation: Operation = {
     sync: { ...revisionFields(app, wanted.revisions), prune: app.spec.syncPolicy?.automated?.prune === true },
     initiatedBy: { automated: true },
@@ -78,12 +87,12 @@ export async function operationToRun(
   };
   if (decision.attempts) operation.sync!.autoHealAttemptsCount = decision.attempts;
   if (decision.onlyOutOfSync) {
-    operation.sync!.resources = outOfSync.map(({ group = "", kind, name, namespace = "" }) => ({ group, kind, name, namespace }));
+    operation.sync!.resources = seen.outOfSync.map(({ group = "", kind, name, namespace = "" }) => ({ group, kind, name, namespace }));
   }
-  return begin(operation, wanted, app, now());
+  return { state: begin(operation, wanted, app, now) };
 }
 
-const RECORD = { do: "sync", attempts: 0, onlyOutOfSync: false } as const;
+const RECORD: Decision = { do: "sync", attempts: 0, onlyOutOfSync: false };
 
 /**
  * Whether objects were applied of which no operation tells. What can be done twice is written down once, when it is done; if this program ended

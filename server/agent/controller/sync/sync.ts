@@ -16,38 +16,26 @@ import { applyTarget, type Change, ENDING, ensureNamespace, otherOwner, SHARED }
 import { confirmed } from "./confirm.ts";
 import { tryDryRun } from "./dry-run.ts";
 import { hookObject, hookPhase, inTheWay, isDoomed, isOf, release } from "./hooks.ts";
+import type { Advanced, SyncInput } from "./input.ts";
 import { leftOut, missingKind, shortName, waitingFor } from "./messages.ts";
 import { pause } from "./pause.ts";
 import { preflight } from "./preflight.ts";
 import { endOf, namespaceResult, resultId, resultOf, type Told } from "./results.ts";
 
-export interface SyncInput {
-  app: Application;
-  state: OperationState;
-  targets: readonly Target[];
-  destination: Destination;
-  verdicts: Verdicts;
-  /** Whether the operation may prune: its own flag, or the automated policy. */
-  prune: boolean;
-  /** Kinds that cannot be seen: their objects are left alone. */
-  unseen: ReadonlyMap<string, Failure>;
-  /** Between a wave and the next one, in milliseconds. */
-  waveDelayMs?: number;
-  now(): string;
-  /** Told that the next step waits for nothing but that this one is written down. */
-  soon?(): void;
-}
-
 /**
- * One step of an operation. It does all that can be done without waiting and gives the state to be written; while `phase` is
- * `Running` the caller comes again when something changed.
+ * One step of an operation. It does all that can be done without waiting.
  *
  *   groups of (phase, wave) in order: prune → delete old hooks → apply, kind by kind → wait until healthy, if more follows
  *   a failure → SyncFail hooks → Failed;   nothing left → Succeeded
  */
-export async function advance(input: SyncInput): Promise<OperationState> {
-  const { app, state, destination } = input;
+export async function advance(input: SyncInput): Promise<Advanced> {
   const run = new Run(input);
+  const state = await step(input, run);
+  return { state, soon: run.soon };
+}
+
+async function step(input: SyncInput, run: Run): Promise<OperationState> {
+  const { app, state, destination } = input;
   if (state.phase === "Terminating") return run.terminate();
 
   const invalid = run.validate();
@@ -86,6 +74,8 @@ class Run {
   readonly tasks: Task[];
   readonly #options: string[];
   readonly #label: string;
+  /** See `Advanced`. */
+  soon = false;
 
   constructor(input: SyncInput) {
     this.#input = input;
@@ -339,13 +329,16 @@ class Run {
 
   /** A hook of an earlier run or phase goes first; the new one is made in the step after it is gone. One that this run has made is not made again. */
   async #hook(task: Task): Promise<void> {
-    const { destination, app, verdicts, state, soon } = this.#input;
+    const { destination, app, verdicts, state } = this.#input;
     const { target, phase } = task;
     const live = this.#live(task);
     const before = live && inTheWay(live, state, phase, target!.hook!.deletePolicies);
     if (before === "itself")
       return this.#record(task, { status: "Synced", hookPhase: "Running", message: `${shortName(task.object)} created` });
-    if (before === "unwritten") return soon?.();
+    if (before === "unwritten") {
+      this.soon = true;
+      return;
+    }
     if (live && before === "old") {
       await release(destination, live, this.#label);
       if (this.#live(task) && !live.metadata.deletionTimestamp) await this.#delete(task, live);

@@ -1,0 +1,116 @@
+import type { Failure } from "../../../base/outcome.ts";
+import type { Health } from "../../../kube/health/health.ts";
+import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
+import { instanceOf } from "../../project/instance.ts";
+import { META, type ResourceStatus } from "../application.ts";
+import { kindId } from "../cluster/watch-kinds.ts";
+import type { Target } from "../compare/normalise.ts";
+import { csv, waveOf } from "../order.ts";
+import { imagesOf } from "../status/summary.ts";
+import { otherOwner } from "../sync/apply.ts";
+import { asksConfirmation } from "../sync/confirm.ts";
+import { pruneAllowed } from "../tasks.ts";
+import { appLabel } from "../tracking.ts";
+import type { Placed } from "./context.ts";
+
+/** What a look says of one object. */
+export interface Entry {
+  readonly row: ResourceStatus;
+  /** Whether a sync could change it. */
+  readonly syncable: boolean;
+  /** What it adds to the application's health; nothing for what is ignored or not seen. */
+  readonly part?: { readonly health?: Health | undefined; readonly missing: boolean } | undefined;
+  readonly images: readonly string[];
+  /** The live object, if it is the application's. */
+  readonly present?: KubeObject | undefined;
+  /** Not in Git, and told not to count for that. */
+  readonly extraneous?: boolean;
+}
+
+interface Compared {
+  readonly target: Target;
+  readonly same: boolean;
+  readonly unseen: ReadonlyMap<string, Failure>;
+  /** Kinds whose definitions come with the application. */
+  readonly brought: ReadonlySet<string>;
+}
+
+/** Of an object that Git has. */
+export function entryOfTarget(look: Placed, compared: Compared): Entry {
+  const { app, memory, destination, report } = look;
+  const { target, unseen, brought } = compared;
+  const { object, key, wave, problem } = target;
+  const isSeen = !unseen.has(kindId(object));
+  const refused = destination.refuse?.(object, target.resource);
+  const current = refused ? undefined : destination.live.get(key, appLabel(instanceOf(app, destination.own)));
+  const row = rowOf(object, wave);
+  if (asksConfirmation(current ?? object, app.spec.syncPolicy?.syncOptions ?? [])) row.requiresDeletionConfirmation = true;
+  const syncable = setStatus(look, compared, { row, refused, current });
+  if (problem && !brought.has(kindId(object)))
+    report.condition("ComparisonError", problem.reason, `${describe(object)}: ${problem.message}`);
+  const here = refused ? undefined : (current ?? memory.unlabelled.get(key));
+  const health = here && destination.settings.judge.of(here);
+  if (health) row.health = health;
+  else if (!here && isSeen) row.health = { status: "Missing" };
+  const counts = isSeen && object.metadata.annotations?.[META.ignoreHealth] !== "true";
+  return { row, syncable, part: counts ? { health, missing: !here } : undefined, images: imagesOf(current ?? object), present: current };
+}
+
+/** Writes the sync status of an object into its row, and tells of refusals and other owners. Gives whether a sync could change it. */
+function setStatus(
+  { app, destination, report }: Placed,
+  { target, same, unseen }: Compared,
+  { row, refused, current }: { row: ResourceStatus; refused: string | undefined; current: KubeObject | undefined },
+): boolean {
+  const { object } = target;
+  if (unseen.has(kindId(object))) {
+    row.status = "Unknown";
+    return false;
+  }
+  if (refused) {
+    // A sync will be refused for it, and say so.
+    row.status = "Unknown";
+    report.condition("ExcludedResourceWarning", "NotPermitted", `${describe(object)}: ${refused}`);
+    return true;
+  }
+  const { live, claims, own } = destination;
+  const here = !current && (live.find(target.key) || claims.has(target.key));
+  const owner = here ? otherOwner(destination, target, app) : undefined;
+  row.status = same && !owner ? "Synced" : "OutOfSync";
+  if (owner) {
+    const message = `${describe(object)} is part of applications ${instanceOf(app, own)} and ${owner}`;
+    report.condition("SharedResourceWarning", "SharedResource", message);
+  }
+  return !owner && !same;
+}
+
+/** Of an object of the application that Git does not have. */
+export function entryOfExtra({ app, destination }: Placed, object: KubeObject, unseen: ReadonlyMap<string, Failure>): Entry {
+  // What is not seen is not known to be there, or to be unwanted.
+  if (unseen.has(kindId(object))) return { row: { ...rowOf(object, 0), status: "Unknown" }, syncable: false, images: [] };
+  const options = app.spec.syncPolicy?.syncOptions ?? [];
+  const row: ResourceStatus = { ...rowOf(object, 0), status: "OutOfSync", requiresPruning: true };
+  if (asksConfirmation(object, options)) row.requiresDeletionConfirmation = true;
+  const health = destination.settings.judge.of(object);
+  if (health) row.health = health;
+  const extraneous = csv(object.metadata.annotations?.[META.compareOptions]).includes("IgnoreExtraneous");
+  // What is already being deleted needs nothing more.
+  const syncable = !object.metadata.deletionTimestamp && !extraneous && pruneAllowed(object, options);
+  return { row, syncable, extraneous, part: { health, missing: false }, images: [] };
+}
+
+/** Of a hook that is there. */
+export const entryOfHook = (hook: KubeObject): Entry => ({
+  row: { ...rowOf(hook, waveOf(hook)), hook: true, requiresPruning: true },
+  syncable: false,
+  images: imagesOf(hook),
+});
+
+function rowOf(object: KubeObject, wave: number): ResourceStatus {
+  const { group, version, kind } = gvkOf(object);
+  const row: ResourceStatus = { version, kind, name: object.metadata.name };
+  if (group) row.group = group;
+  if (object.metadata.namespace) row.namespace = object.metadata.namespace;
+  if (wave) row.syncWave = wave;
+  return row;
+}

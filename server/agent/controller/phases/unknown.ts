@@ -1,0 +1,32 @@
+import type { Failure } from "../../../base/outcome.ts";
+import type { Deps, Next } from "../deps.ts";
+import { withoutTargets } from "../sync/operation.ts";
+import { type Look, timeOf } from "./context.ts";
+
+// An operation that waits for what is wrong, see `withoutTargets`.
+const WAITING_MS = 3_000;
+// A status that is refused, not merely late, will be refused again: two full looks a second would help no one.
+const REFUSED_MS = 30_000;
+
+/** Nothing is known, so nothing is changed: the reason is the only news. */
+export async function tellUnknown(look: Look, type: string, failure: Failure, refreshed = false): Promise<Next | undefined> {
+  const { deps, app, name, memory, report } = look;
+  report.condition(type, failure.reason, failure.message);
+  const failing = memory.failure?.failure === failure ? new Date(memory.failure.since).toISOString() : undefined;
+  const ended = withoutTargets(app, type, failure, timeOf(deps), failing);
+  if (ended) report.set({ operationState: ended });
+  if (ended && ended.operation === app.operation) report.take(ended.operation);
+  report.set({ sync: { ...report.status.sync, status: "Unknown" }, health: report.status.health ?? { status: "Unknown" } });
+  const written = await report.end({ refreshed });
+  if (written.kind !== "done") return untilWritten(deps, name, written);
+  if (failure.kind === "later") return { afterMs: failure.afterMs };
+  // What was asked for while another one was to end still waits.
+  return app.operation && ended?.operation !== app.operation ? { afterMs: WAITING_MS } : undefined;
+}
+
+/** When to look again at an application whose status could not be written. */
+export function untilWritten(deps: Deps, name: string, failure: Failure): Next {
+  if (failure.kind !== "stop") return { afterMs: 500 };
+  deps.log.warn({ app: name, reason: failure.reason }, `its status cannot be written: ${failure.message}`);
+  return { afterMs: REFUSED_MS };
+}
