@@ -28,6 +28,8 @@ export const stages = [
   jest("service", 30, ["server/control"]),
   // Real servers for what follows; nothing to do once they are in the cache.
   run("tools", 60, [node, "--import", "tsx", "test/cluster/main.ts", "servers"]),
+  // On the releases of Node.js that have security fixes; the one that runs this may be older.
+  run("versions", 12, [node, "--import", "tsx", "test/versions.ts"], { needs: ["build"], long: 60 }),
   jest("delegate", 30, ["server/delegate"], { needs: ["build"] }),
   jest("servers", 15, ["test/servers"]),
   jest("engine", 25, ["server/agent"], { needs: ["build"] }),
