@@ -1,7 +1,7 @@
 type Schema = Record<string, unknown>;
 
 /** What a check of parameters does not need. */
-const LEFT_OUT = new Set(["description", "default", "example", "format", "x-sensitive"]);
+const LEFT_OUT = new Set(["description", "default", "example", "x-sensitive"]);
 
 /** The schemas of all task parameters with what they refer to, and nothing else of the contract: Terraform's provider carries them. */
 export function paramSchemas(schemas: Readonly<Record<string, Schema>>): Record<string, Schema> {

@@ -1,4 +1,5 @@
-import { errorsBesidesReferences, findReferences, looksLikeReference, parseReferences, replaceReferences } from "./reference.ts";
+import { looksLikeReference } from "../../openapi/rules/tasks/references.ts";
+import { errorsBesidesReferences, findReferences, parseReferences, replaceReferences } from "./reference.ts";
 
 const reference = (source: string, path: string, key?: string) => ({
   source,

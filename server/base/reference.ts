@@ -1,3 +1,4 @@
+import { BEGIN, looksLikeReference, NOT_A_REFERENCE, readReference } from "../../openapi/rules/tasks/references.ts";
 import { escapePointer } from "./json/json.ts";
 import { done, type Outcome, stop } from "./outcome.ts";
 
@@ -12,14 +13,6 @@ export interface SecretReference {
 
 /** A text with references, in order: what stands as it is, and what is to be put in. */
 export type Parts = (string | SecretReference)[];
-
-const BEGIN = "${secret:";
-const ESCAPED = `$${BEGIN}`;
-const LONGEST = 1_024;
-const FORM = /^\$\{secret:([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\/([^\p{Cc}{}#$]{1,512})(?:#([^\p{Cc}{}$]{1,256}))?\}$/u;
-
-/** Whether a text holds a reference, also one that is not well formed. */
-export const looksLikeReference = (text: string): boolean => text.replaceAll(ESCAPED, "").includes(BEGIN);
 
 /** A text's parts. `$${secret:` stands for the characters `${secret:`. Fails with reason SecretRefused. */
 export function parseReferences(text: string): Outcome<Parts> {
@@ -38,15 +31,11 @@ export function parseReferences(text: string): Outcome<Parts> {
     plain += text.slice(at, next);
     const end = text.indexOf("}", next);
     const whole = end < 0 ? "" : text.slice(next, end + 1);
-    const [found, source, path, key] = (whole.length <= LONGEST && FORM.exec(whole)) || [];
-    if (!found)
-      return stop(
-        "SecretRefused",
-        `"${BEGIN}…" must be \${secret:SOURCE/PATH} or \${secret:SOURCE/PATH#KEY}; write ${ESCAPED} for these characters themselves`,
-      );
+    const found = readReference(whole);
+    if (!found) return stop("SecretRefused", NOT_A_REFERENCE);
     if (plain) parts.push(plain);
     plain = "";
-    parts.push({ source: source!, path: path!, key, text: whole });
+    parts.push({ ...found, text: whole });
     at = end + 1;
   }
   plain += text.slice(at);

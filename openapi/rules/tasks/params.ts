@@ -3,6 +3,7 @@ import { type Fault, isObject, isText, type Json, quoted, step } from "../fault.
 import { patternFault } from "../patterns.ts";
 import { didYouMean } from "../suggest.ts";
 import { fieldFaults } from "./fields.ts";
+import { looksLikeReference, referenceFault } from "./references.ts";
 
 /** As much of JSON Schema as the parameters of tasks use. */
 interface Schema {
@@ -16,6 +17,7 @@ interface Schema {
   propertyNames?: Schema;
   items?: Schema;
   enum?: string[];
+  format?: string;
   pattern?: string;
   minimum?: number;
   maximum?: number;
@@ -64,6 +66,9 @@ export function shapeFaults(kind: string, params: unknown, skip: (text: string) 
   return schema ? faults(schema, params, "", { kind, skip }) : [];
 }
 
+/** Of a value that may be anything. Below it too a reference must be one. */
+const FREE: Schema = {};
+
 interface About {
   kind: string;
   skip(text: string): boolean;
@@ -71,14 +76,19 @@ interface About {
 
 function faults(given: Schema, value: unknown, at: string, about: About): Fault[] {
   const schema = whole(given);
-  if (isText(value) && about.skip(value)) return [];
+  if (isText(value)) {
+    const isFormed = schema.pattern !== undefined || schema.format !== undefined || schema.enum !== undefined;
+    const refused = referenceFault(value, { kind: about.kind, at, isFormed });
+    if (refused) return [{ pointer: at, detail: refused }];
+    if (about.skip(value)) return [];
+  }
   if (schema.type !== undefined && !isA(schema.type, value))
     return [{ pointer: at, detail: `${nameAt(at)} of ${about.kind} must be ${TYPES[schema.type] ?? schema.type}.` }];
   if (isText(value)) return ofText(schema, value, at, about);
   if (typeof value === "number") return bounded(value, schema.minimum, schema.maximum, at, about, "");
   if (Array.isArray(value)) {
     const size = bounded(value.length, schema.minItems, schema.maxItems, at, about, " elements");
-    return [...size, ...value.flatMap((one, i) => (schema.items ? faults(schema.items, one, `${at}/${i}`, about) : []))];
+    return [...size, ...value.flatMap((one, i) => faults(schema.items ?? FREE, one, `${at}/${i}`, about))];
   }
   return isObject(value) ? ofObject(schema, value, at, about) : [];
 }
@@ -103,6 +113,7 @@ function ofObject(schema: Schema, value: Json, at: string, about: About): Fault[
     .map((name) => ({ pointer: `${at}${step(name)}`, detail: `${about.kind} needs \`${[...namesAt(at), name].join(".")}\`.` }));
   const inside = Object.entries(value).flatMap(([name, one]): Fault[] => {
     const here = `${at}${step(name)}`;
+    if (looksLikeReference(name)) return [{ pointer: here, detail: "A reference to a secret stands in a value, never in a name." }];
     if (Object.hasOwn(properties, name)) return faults(properties[name]!, one, here, about);
     if (additionalProperties === false || schema.unevaluatedProperties === false) {
       const list = known.length > FEW ? "" : ` It has ${known.map((one) => `\`${one}\``).join(", ")}.`;
@@ -115,7 +126,7 @@ function ofObject(schema: Schema, value: Json, at: string, about: About): Fault[
     }
     const bad = propertyNames?.pattern !== undefined && !new RegExp(propertyNames.pattern, "u").test(name);
     if (bad) return [{ pointer: here, detail: `The name ${quoted(name)} ${patternFault(propertyNames.pattern!)}.` }];
-    return isObject(additionalProperties) ? faults(additionalProperties as Schema, one, here, about) : [];
+    return faults(isObject(additionalProperties) ? (additionalProperties as Schema) : FREE, one, here, about);
   });
   const size = bounded(Object.keys(value).length, schema.minProperties, schema.maxProperties, at, about, " members");
   return [...missing, ...size, ...inside];

@@ -1,5 +1,5 @@
 import document from "../../../openapi/contract/openapi.json" with { type: "json" };
-import { looksLikeReference } from "../../base/reference.ts";
+import { looksLikeReference } from "../../../openapi/rules/tasks/references.ts";
 import { parseExactJson } from "../output/exact.ts";
 import { Failure, usage } from "../output/failure.ts";
 import { type Flag, flagsOf, resolve } from "../output/flags.ts";

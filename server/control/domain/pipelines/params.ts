@@ -2,7 +2,7 @@ import { hasExpression } from "../../../../openapi/rules/pipelines/check.ts";
 import { expressionsOf } from "../../../../openapi/rules/pipelines/expression.ts";
 import { paramFaults as shapeFaults } from "../../../../openapi/rules/tasks/params.ts";
 import type { Schemas } from "../nouns.ts";
-import { checkMeaning, checkParams, schemaFaults, unfit } from "../params.ts";
+import { checkParams, schemaFaults, unfit } from "../params.ts";
 import { Problem } from "../problem.ts";
 
 type Kind = Schemas["TaskKind"];
@@ -16,10 +16,7 @@ export function paramFaults(kind: Kind, params: Record<string, unknown>, at: str
   if (said.length > 0) return said.map(({ pointer, detail }) => ({ pointer: `${at}${pointer}`, detail }));
   const all = schemaFaults(kind, params);
   const sure = all.filter(({ instancePath }) => !isTemplate(valueAt(params, instancePath)));
-  if (sure.length > 0) return sure.map((fault) => toFault(unfit(kind, fault, at)));
-  // The rules read fields whose form the schema has proved; with an expression in the place of a list or an object, it has not.
-  if (all.some((fault) => fault.keyword === "type" && fault.params.type !== "string" && fault.params.type !== "integer")) return [];
-  return caught(() => checkMeaning(kind, params, at));
+  return sure.map((fault) => toFault(unfit(kind, fault, at)));
 }
 
 /** What does not fit a kind, with every value known. */
