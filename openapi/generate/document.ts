@@ -228,6 +228,7 @@ function expand(path: string, short: Json, tag: string): Json {
     tags: [tag],
     "x-access": short["x-access"],
     ...(short["x-task"] ? { "x-task": true } : {}),
+    ...(short["x-waits"] ? { "x-waits": true } : {}),
     ...(security ? { security } : {}),
     ...(parameters.length ? { parameters } : {}),
     ...(short.body

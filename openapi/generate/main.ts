@@ -41,13 +41,14 @@ function operationsTable(): string {
         ...(op["x-collection"] ? { collection: op["x-collection"], scopes: op["x-scopes"] } : {}),
         ...(names.includes("idempotencyKey") ? { idempotent: true } : {}),
         ...(op["x-task"] ? { task: true } : {}),
+        ...(op["x-waits"] ? { waits: true } : {}),
       };
       rows.push(`  ${op.operationId}: ${JSON.stringify(row)},`);
     }
   }
   return [
     'export type Access = "public" | "worker" | "any" | "viewer" | "editor" | "admin";',
-    "export interface OperationRow { method: string; path: string; access: Access; scoped: boolean; collection?: string; scopes?: readonly string[]; idempotent?: boolean; task?: boolean }",
+    "export interface OperationRow { method: string; path: string; access: Access; scoped: boolean; collection?: string; scopes?: readonly string[]; idempotent?: boolean; task?: boolean; waits?: boolean }",
     "export const operations = {",
     ...rows.sort(),
     "} as const satisfies Record<string, OperationRow>;",

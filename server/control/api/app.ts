@@ -13,7 +13,7 @@ import { checkAccept, checkContentType, isUpload, takesBody } from "./accept.ts"
 import { hasBody, readBody } from "./body.ts";
 import { answerEarly } from "./early-response.ts";
 import { forwardedFor, isDenied, refuseAtFront, unauthenticated } from "./front/front.ts";
-import { record, WAITS } from "./front/record.ts";
+import { record } from "./front/record.ts";
 import { validators } from "./front/validate.ts";
 import { handlers } from "./handlers.ts";
 import { isOverTls, originOf } from "./origin.ts";
@@ -93,14 +93,14 @@ export function createApp(s: Services, options: AppOptions = {}): Server {
     step(async (req, res) => {
       const { network, route } = state(res);
       const { operation, row } = route!;
-      const { access, task = false } = row;
+      const { access, task = false, waits: isWaiting = false } = row;
       if (access === "public") return;
       const caller = await s.strangers.door.authenticate(s.db, s.signer, req.headers.authorization, network);
       state(res).caller = caller;
       const fits = { key: access !== "worker", worker: access === "worker", task };
       if (!caller || !fits[caller.kind]) throw unauthenticated(access === "worker");
       s.strangers.sockets.known(req.socket);
-      const leave = (WAITS.has(operation) ? waits : places).tryTake(`${caller.account} ${nameOf(caller)}`);
+      const leave = (isWaiting ? waits : places).tryTake(`${caller.account} ${nameOf(caller)}`);
       if (!leave) throw new Problem("too_many_requests", "The service is busy. Try again in a moment.", { retryAfterSeconds: 1 });
       state(res).leave = leave;
       // The caller may have left while it was looked up.

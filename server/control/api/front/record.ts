@@ -3,31 +3,7 @@ import { type Caller, nameOf } from "../../access/authenticate.ts";
 import type { Route } from "../route.ts";
 import type { Services } from "../services.ts";
 
-/** Operations that wait for something to happen: the time that they take says nothing of the service. */
-export const WAITS = new Set([
-  "watch",
-  "watchTasks",
-  "exchange",
-  "getTaskLogs",
-  "getRun",
-  "getTaskArtifact",
-  "exportAudit",
-  "putTaskArtifact",
-  "getApplicationDiff",
-  "getApplicationManifests",
-  "getApplicationTree",
-  "getApplicationResource",
-  "getApplicationRevision",
-  "getApplicationEvents",
-  "getApplicationLogs",
-  "runApplicationAction",
-  "generateApplicationSet",
-  "getRepositoryCharts",
-  "getRepositoryRefs",
-  "testRepository",
-  "testCluster",
-]);
-
+/** A call as it was answered. */
 export interface Answered {
   id: string;
   started: number;
@@ -40,7 +16,8 @@ export function record(s: Services, req: IncomingMessage, { id, started, route, 
   const operation = route?.operation ?? "none";
   const seconds = (performance.now() - started) / 1_000;
   s.metrics.requests.inc({ operation, status: String(status) });
-  if (!WAITS.has(operation)) s.metrics.seconds.observe({ operation }, seconds);
+  // An operation that waits for something to happen takes a time that says nothing of the service.
+  if (!route?.row.waits) s.metrics.seconds.observe({ operation }, seconds);
   // The path may be anything; headers and bodies are never logged.
   s.log.debug({ request: id, operation, method: req.method, status, ms: Math.round(seconds * 1_000), actor: nameOf(caller) }, "answered");
 }
