@@ -1,0 +1,51 @@
+import type { NextFunction, Request, Response } from "express";
+import { nameOf } from "../../access/authenticate.ts";
+import { Problem } from "../../domain/problem.ts";
+import { addAudit } from "../../store/audit.ts";
+import { answerEarly } from "../early-response.ts";
+import { isDenied } from "../front/front.ts";
+import { toProblem } from "../problems.ts";
+import type { Services } from "../services.ts";
+import { targetOf } from "../write.ts";
+import { type State, stateOf } from "./state.ts";
+
+/** The one place where a failure becomes an answer, an audit line and a log line. */
+export const fail = (s: Services) => async (error: unknown, req: Request, res: Response, _next: NextFunction) => {
+  const state = stateOf(res);
+  const known = toProblem(error);
+  if (!known) s.log.error({ err: error, request: state.id, operation: state.route?.operation }, "a defect: please report it");
+  const problem = known ?? new Problem("internal", "The service has a defect here; its log has more under this request id.");
+  await auditFailure(s, problem, state).catch((failure: unknown) => s.log.error({ err: failure }, "no audit line could be written"));
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  for (const [name, value] of Object.entries(problem.details.headers ?? {})) res.setHeader(name, value);
+  if (problem.details.retryAfterSeconds !== undefined) res.setHeader("Retry-After", String(problem.details.retryAfterSeconds));
+  res.status(problem.status);
+  res.setHeader("Content-Type", "application/problem+json");
+  res.setHeader("Cache-Control", "no-store");
+  const text = JSON.stringify(problem.body(state.id));
+  // What is left of an unread body would be taken for the next request.
+  state.leave?.();
+  if (req.complete) res.end(text);
+  else answerEarly(req, res, text, { places: s.strangers.lingering, network: state.network });
+};
+
+async function auditFailure(s: Services, problem: Problem, { route, caller, scope, id, address }: State): Promise<void> {
+  const denied = isDenied(problem.code) || "denied" in problem;
+  if (denied) s.metrics.denied.inc({ code: problem.code });
+  // Without a valid credential nobody's trail is written to: else anyone could fill it.
+  if (!route || !caller || (!denied && (route.row.method === "GET" || caller.kind === "worker")) || problem.status >= 500) return;
+  const at = scope ?? { account: caller.account, org: "", project: "" };
+  await addAudit(s.db, {
+    ...at,
+    actor: nameOf(caller),
+    address,
+    operation: route.operation,
+    target: targetOf({ params: route.params, scope: at, body: undefined }),
+    outcome: denied ? "denied" : "refused",
+    code: problem.code,
+    request: id,
+  });
+}
