@@ -312,7 +312,7 @@ test("what our controller waits for stands on its Lease while it holds it, under
   const lease = "outpost-controller-0";
   const spec = { holderIdentity: "me", renewTime: "2026-01-01T00:00:00.000000Z" };
   const told = async () => must(await heldReason(kube, OWN));
-  const note = (why?: string) => noteHeld(kube, OWN, lease, why, ctx.log as never);
+  const note = (why?: string) => noteHeld(kube, { namespace: OWN, lease, log: ctx.log as never }, why);
   await note("nothing to write on");
   expect(await told()).toBeUndefined();
   await create({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: lease, namespace: OWN }, spec }, RESOURCES.lease);

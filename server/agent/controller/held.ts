@@ -11,8 +11,14 @@ const LEASES = ["outpost-controller", "outpost-controller-0", "outpost-agent"];
 /** The Lease is renewed every 2 s, so a write may meet another one. */
 const ATTEMPTS = 5;
 
+interface OwnLease {
+  namespace: string;
+  lease: string;
+  log: Log;
+}
+
 /** Writes on the controller's own Lease why it waits, or that it no longer does. Without a Lease there is nothing to write on. */
-export async function noteHeld(client: KubeClient, namespace: string, lease: string, why: string | undefined, log: Log): Promise<void> {
+export async function noteHeld(client: KubeClient, { namespace, lease, log }: OwnLease, why: string | undefined): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const read = await client.get(RESOURCES.lease, namespace, lease);
     if (read.kind !== "done" && read.reason === KUBE.notFound) return;

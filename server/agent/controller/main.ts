@@ -62,7 +62,7 @@ export async function runController(env: NodeJS.ProcessEnv, signal: AbortSignal)
     const client = new KubeClient(config);
     const held = (why: string | undefined) => {
       waiting.yes = why !== undefined;
-      return noteHeld(client, namespace, leaseOf(env), why, log);
+      return noteHeld(client, { namespace, lease: leaseOf(env), log }, why);
     };
     await whileAlone({ client, namespace, log, signal: leading, held }, async (turn) => {
       engine = await startEngine({ env, log, signal: turn, config });

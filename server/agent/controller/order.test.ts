@@ -97,9 +97,7 @@ const target = (o: KubeObject): Target => ({
 const plan = (targets: KubeObject[], extra: KubeObject[] = [], options: string[] = []) =>
   groupTasks(
     planTasks(
-      app(options),
-      "",
-      { operation: {}, startedAt: "" },
+      { app: app(options), own: "", run: { operation: {}, startedAt: "" } },
       targets.map(target),
       extra.map((o) => ({ object: o })),
     ),

@@ -15,44 +15,43 @@ import type { Deps } from "./deps.ts";
 import type { Destination } from "./destination.ts";
 import { projectOf } from "./projects.ts";
 
-/** What is known of the content already: the caller's key, and the commits that a look a moment ago has found. */
-export interface Known {
-  key?: string;
-  revisions?: readonly string[];
+/** The application whose objects are asked for, and where they go. */
+interface Asking {
+  deps: Deps;
+  app: Application;
+  destination: Destination;
+}
+
+export interface Question {
+  sources: readonly Source[];
+  freshness: Freshness;
+  /** What is known of the content already: the caller's key. */
+  key?: string | undefined;
+  /** The commits that a look a moment ago has found. */
+  revisions?: readonly string[] | undefined;
   /** How long ago the question arose. */
   sinceMs?: number;
+  /** Finds the way into a repository. */
+  access?: Pick<Repositories, "find" | "charts">;
 }
 
 /**
  * Asks the repo server for an application's objects, for the cluster they go to. The sources may be those of an operation, of a status or of a
  * deletion, which whoever writes an application writes too: the project is asked of them here, where all pass.
  */
-export async function render(
-  deps: Deps,
-  app: Application,
-  sources: Source[],
-  destination: Destination,
-  freshness: Freshness,
-  known: Known = {},
-): Promise<Outcome<Rendered>> {
+export async function render(asking: Asking, question: Question): Promise<Outcome<Rendered>> {
+  const { deps, app, destination } = asking;
   const project = deps.projects.of(app);
   if (project.kind !== "done") return project;
-  const [refused] = sources.flatMap(({ repoURL }) => refusesSource(project.value, repoURL) ?? []);
+  const [refused] = question.sources.flatMap(({ repoURL }) => refusesSource(project.value, repoURL) ?? []);
   if (refused) return stop(refused.reason, refused.message);
-  const request = await requestFor(deps, app, sources, destination, freshness, known);
+  const request = await requestFor(asking, question);
   return looksUp(app) ? renderReading(deps, app, destination, request) : deps.repo.render(request);
 }
 
-/** The question to the repo server; `access` finds the way into a repository. */
-export async function requestFor(
-  deps: Deps,
-  app: Application,
-  sources: Source[],
-  destination: Destination,
-  freshness: Freshness,
-  { key, revisions, sinceMs }: Known = {},
-  access: Pick<Repositories, "find" | "charts"> = deps.repositories,
-): Promise<RenderRequest> {
+/** The question to the repo server. */
+export async function requestFor({ deps, app, destination }: Asking, question: Question): Promise<RenderRequest> {
+  const { sources, freshness, key, revisions, sinceMs, access = deps.repositories } = question;
   if (destination.version === undefined) {
     const version = await destination.client.json<{ gitVersion: string }>("GET", "/version");
     if (version.kind === "done") destination.version = version.value.gitVersion;
@@ -135,10 +134,8 @@ export async function toTargets(
   const excluded = objects.filter((object) => settings.excludes(gvkOf(object).group, object.kind, server));
   const normalised = await normalise(
     excluded.length ? objects.filter((object) => !excluded.includes(object)) : objects,
-    instanceOf(app, own),
-    app.spec.destination.namespace ?? "",
+    { app: instanceOf(app, own), namespace: app.spec.destination.namespace ?? "", settings },
     (group, version, kind) => client.discovery.find(group, version, kind),
-    settings,
   );
   return { ...normalised, excluded: excluded.map((object) => `${gvkOf(object).group}/${object.kind} ${object.metadata.name}`) };
 }

@@ -47,11 +47,16 @@ export function optionsOf(app: Application, { sync }: OperationState["operation"
   return apply?.force || hook?.force ? [...others, "Force=true"] : others;
 }
 
+/** An application's operation, seen from the agent's namespace. */
+interface Operating {
+  app: Application;
+  own: string;
+  run: Pick<OperationState, "operation" | "startedAt" | "syncResult">;
+}
+
 /** All tasks of an operation in the order in which they run. */
 export function planTasks(
-  app: Application,
-  own: string,
-  run: Pick<OperationState, "operation" | "startedAt" | "syncResult">,
+  { app, own, run }: Operating,
   targets: readonly Target[],
   extra: readonly { object: KubeObject; resource?: Resource }[],
 ): Task[] {
@@ -72,8 +77,7 @@ export function planTasks(
     const { key, object, hook, wave, resource } = target;
     if (hook) {
       if (hook.skip || !hooks) continue;
-      for (const phase of hook.phases)
-        tasks.push({ ...hookTask(instanceOf(app, own), app, target, phase, run), phase, wave, hook: true, resource });
+      for (const phase of hook.phases) tasks.push({ ...hookTask({ app, own, run }, target, phase), phase, wave, hook: true, resource });
     } else if (isSelected(key)) tasks.push({ id: `Sync|${key}`, key, phase: "Sync", wave, object, hook: false, target, resource });
   }
   tasks.push(...pruneTasks(extra, options, tasks, isSelected));
@@ -83,13 +87,8 @@ export function planTasks(
 }
 
 /** A hook's object, with a name of this run when it has none of its own. */
-function hookTask(
-  instance: string,
-  app: Application,
-  target: Target,
-  phase: Phase,
-  { startedAt, syncResult }: Pick<OperationState, "startedAt" | "syncResult">,
-) {
+function hookTask({ app, own: namespace, run }: Operating, target: Target, phase: Phase) {
+  const { startedAt, syncResult } = run;
   const { key, object } = target;
   if (object.metadata.name) return { id: `${phase}|${key}`, key, object, target };
   const { generateName: _, ...metadata } = object.metadata;
@@ -97,7 +96,7 @@ function hookTask(
     ...object,
     metadata: { ...metadata, name: hookName(object, phase, revisionsOf(syncResult).join("-"), startedAt) },
   } as KubeObject;
-  remark(named, instance, app.spec.destination.namespace ?? "");
+  remark(named, instanceOf(app, namespace), app.spec.destination.namespace ?? "");
   const own = keyOf(named);
   return { id: `${phase}|${own}`, key: own, object: named, target: { ...target, key: own, object: named } };
 }

@@ -70,7 +70,7 @@ export const SUITES: Record<string, Suite> = {
       (object) => ({ key: keyOf(object), object, hook: hookOf(object), wave: waveOf(object) }) as Target,
     );
     const extra = ((prunes ?? []) as KubeObject[]).map((object) => ({ object }));
-    const order = planTasks(app, app.metadata.namespace ?? "", run, wanted, extra).map(({ phase, wave, object, prune, hook }) => {
+    const order = planTasks({ app, own: app.metadata.namespace ?? "", run }, wanted, extra).map(({ phase, wave, object, prune, hook }) => {
       const { namespace = "", name = "" } = object.metadata;
       return { phase, wave, group: gvkOf(object).group, kind: object.kind, namespace, name, prune: prune === true, hook };
     });

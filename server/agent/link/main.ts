@@ -125,7 +125,7 @@ export async function runAgent(env: NodeJS.ProcessEnv, signal: AbortSignal, flag
     const part = log.child({ part: "controller" });
     const held = (why: string | undefined) => {
       waits = why !== undefined;
-      return noteHeld(client, namespace, LEASE, why, part);
+      return noteHeld(client, { namespace, lease: LEASE, log: part }, why);
     };
     await whileAlone({ client, namespace, log: part, signal: leading, held }, async (turn) => {
       engine = await startEngine({ env, log: part, signal: turn, config, repo });

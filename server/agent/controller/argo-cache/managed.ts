@@ -90,7 +90,7 @@ async function comparedStates(
   if (!target) return live ? { normalised: readable(live) } : {};
   if (!live) return { predicted: target.object };
   const how = comparing(app, destination.settings, target.object);
-  const counted = (object: KubeObject) => countedOf(object, live, target.object, how);
+  const counted = (object: KubeObject) => countedOf(object, { live, wanted: target.object }, how);
   if (!modified) {
     const same = counted(live);
     return { normalised: same, predicted: same };

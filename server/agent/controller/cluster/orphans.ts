@@ -48,7 +48,7 @@ export async function orphansOf(
       const { group, version, kind } = resource;
       for (const item of page.value.items ?? []) {
         const object = { ...item, apiVersion: group ? `${group}/${version}` : version, kind };
-        if (isOrphan(destination, project, app, exists, object, resource)) found.push(object);
+        if (isOrphan({ destination, project, app, exists }, object, resource)) found.push(object);
       }
     }
   };
@@ -60,15 +60,19 @@ export async function orphansOf(
 export const mayBeOrphaned = ({ settings, server }: Destination, { group, kind, namespaced, verbs }: Resource): boolean =>
   namespaced && Boolean(verbs?.includes("list")) && !DERIVED.has(`${group}/${kind}`) && !settings.excludes(group, kind, server);
 
+/** An application and what is asked about the objects beside it. */
+interface Around {
+  destination: Destination;
+  project: Project;
+  app: Application;
+  /** Whether there is an application of a name. */
+  exists: (application: string) => boolean;
+}
+
 /** Whether an object of the application's namespace belongs to nobody, and the project wants to know of it. */
-export function isOrphan(
-  { server, name, own, settings: { tracking } }: Destination,
-  project: Project,
-  app: Application,
-  exists: (application: string) => boolean,
-  object: KubeObject,
-  resource: Resource,
-): boolean {
+export function isOrphan({ destination, project, app, exists }: Around, object: KubeObject, resource: Resource): boolean {
+  const { server, name, own, settings } = destination;
+  const { tracking } = settings;
   const owner = ownerOf(object, tracking);
   const owned = owner !== undefined && (owner === markOf(instanceOf(app, own), tracking) || exists(owner));
   if (owned || object.metadata.ownerReferences?.length) return false;

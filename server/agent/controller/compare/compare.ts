@@ -118,17 +118,15 @@ export async function attempt(
     if (read.kind !== "done") return read;
     [there, owned] = [read.value, fieldsOf(read.value, how.ignored.managers)];
   }
-  const counted = (object: KubeObject) => countedOf(object, there, target.object, how, owned);
+  const counted = (object: KubeObject) => countedOf(object, { live: there, wanted: target.object, owned }, how);
   return done({ live: counted(there), next: counted(tried.value) });
 }
 
 /** Of an object that is or will be there, what counts. */
 export const countedOf = (
   object: KubeObject,
-  live: KubeObject,
-  wanted: KubeObject,
+  { live, wanted, owned = [] }: { live: KubeObject; wanted: KubeObject; owned?: readonly FieldSet[] },
   { ignored, tracking, options }: Comparing,
-  owned: readonly FieldSet[] = [],
 ): KubeObject => {
   const { status } = object as KubeObject & { status?: unknown };
   // One that nobody wants is the cluster's own to change while it is looked at.

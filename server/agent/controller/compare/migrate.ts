@@ -26,8 +26,7 @@ export async function takeOver(
   { writer }: Destination,
   resource: Resource,
   object: KubeObject,
-  former: readonly ManagedFields[],
-  without: readonly string[] = [],
+  { former, without = [] }: { former: readonly ManagedFields[]; without?: readonly string[] },
 ): Promise<Outcome<KubeObject>> {
   const all = object.metadata.managedFields ?? [];
   const ours = all.find(isOurs);

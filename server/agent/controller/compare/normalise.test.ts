@@ -6,7 +6,7 @@ const find = async (group: string, version: string, kind: string) =>
   kind === "Lost"
     ? stop("KindNotFound", "no Lost")
     : done({ group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: kind !== "ClusterRole" });
-const one = async (object: object) => (await normalise([object as KubeObject], "app", "dest", find)).targets[0]!;
+const one = async (object: object) => (await normalise([object as KubeObject], { app: "app", namespace: "dest" }, find)).targets[0]!;
 
 test("namespaces follow the scope of the kind", async () => {
   expect((await one({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } })).key).toBe("/ConfigMap/dest/a");
@@ -33,7 +33,7 @@ test("Secret text is encoded, status and server fields are dropped", async () =>
 });
 test("of two with one name the last wins and is told", async () => {
   const make = (a: string) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { a } }) as KubeObject;
-  const { targets, repeated } = await normalise([make("1"), make("2")], "app", "dest", find);
+  const { targets, repeated } = await normalise([make("1"), make("2")], { app: "app", namespace: "dest" }, find);
   expect(targets.map((t) => t.object.data)).toEqual([{ a: "2" }]);
   expect(repeated).toEqual([{ name: "ConfigMap dest/a", times: 2 }]);
 });

@@ -31,16 +31,24 @@ export interface Normalised {
   excluded?: string[];
 }
 
+/** The application that gets the objects. */
+interface Into {
+  app: string;
+  /** Of objects that name none. */
+  namespace: string;
+  settings?: typeof USUAL;
+}
+
+const USUAL = { tracking: BY_ANNOTATION, compares: USUAL_OPTIONS };
+
 /**
  * Makes rendered objects comparable: namespace by scope, Secret data encoded, tracking added, duplicates resolved. The input is shared
  * with the cache and stays as it is.
  */
 export async function normalise(
   rendered: readonly KubeObject[],
-  app: string,
-  namespace: string,
+  { app, namespace, settings: { tracking, compares } = USUAL }: Into,
   find: (group: string, version: string, kind: string) => Promise<Outcome<Resource>>,
-  { tracking, compares } = { tracking: BY_ANNOTATION, compares: USUAL_OPTIONS },
 ): Promise<Normalised> {
   const byKey = new Map<string, Target>();
   const times = new Map<string, number>();

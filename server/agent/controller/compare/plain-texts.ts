@@ -40,6 +40,9 @@ export async function inheritTexts(destination: Destination, resource: Resource,
   if (read.value.metadata.uid !== uid) return again(KUBE.conflict, `${describe(current)} was created again meanwhile`);
   const own = read.value.metadata.managedFields?.find(isOurs);
   if (!own?.fieldsV1?.[TEXTS]) return undefined;
-  const taken = await takeOver(destination, resource, read.value, [{ ...own, fieldsV1: withTexts(own.fieldsV1) }], [TEXTS]);
+  const taken = await takeOver(destination, resource, read.value, {
+    former: [{ ...own, fieldsV1: withTexts(own.fieldsV1) }],
+    without: [TEXTS],
+  });
   return taken.kind === "done" ? undefined : taken;
 }

@@ -13,23 +13,29 @@ export interface HeldBack {
   afterMs: number;
 }
 
+interface Where {
+  deps: { projects: Projects; now(): number };
+  app: Application;
+  destination: Destination;
+}
+
+interface Sync {
+  /** Begun by the policy, not by a person. */
+  automated: boolean;
+  running?: OperationState;
+}
+
 /**
  * The sync window of the project that holds a sync back now, and until when; undefined when it may run. An operation that runs already
  * may go on where its windows allow to overrun.
  */
-export function heldBack(
-  { projects, now }: { projects: Projects; now(): number },
-  app: Application,
-  { server, name }: Destination,
-  automated: boolean,
-  running?: OperationState,
-): HeldBack | undefined {
-  const project = projects.of(app);
+export function heldBack({ deps, app, destination }: Where, sync: Sync): HeldBack | undefined {
+  const project = deps.projects.of(app);
   if (project.kind !== "done") return undefined;
+  const { server, name } = destination;
+  const moment = { now: () => deps.now(), app, destination: { server, name } };
   // Each project in the chain has its own windows: one that is open here opens none there.
-  const held = chainOf(project.value).flatMap(
-    ({ syncWindows }) => heldBackBy(syncWindows ?? [], { now, app, destination: { server, name } }, automated, running) ?? [],
-  );
+  const held = chainOf(project.value).flatMap(({ syncWindows }) => heldBackBy(syncWindows ?? [], moment, sync) ?? []);
   return held.sort((a, b) => b.afterMs - a.afterMs)[0];
 }
 
@@ -42,8 +48,7 @@ interface Moment {
 function heldBackBy(
   windows: readonly SyncWindow[],
   { now, app, destination: { server, name } }: Moment,
-  automated: boolean,
-  running?: OperationState,
+  { automated, running }: Sync,
 ): HeldBack | undefined {
   if (!windows.length) return undefined;
   const windowed = { name: app.metadata.name, namespace: app.spec.destination.namespace ?? "", server, clusterName: name };

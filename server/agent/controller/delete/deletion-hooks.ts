@@ -35,28 +35,35 @@ export function finalizersFor(app: Application, targets: readonly Target[]): str
 }
 
 /** The application's objects, for who takes it away: as last known, else from Git. */
-export async function lastTargets(deps: Deps, app: Application, memory: Memory, destination: Destination): Promise<Outcome<Target[]>> {
+export async function lastTargets(
+  look: { deps: Deps; app: Application; destination: Destination },
+  memory: Memory,
+): Promise<Outcome<Target[]>> {
+  const { app, destination } = look;
   if (memory.wanted) return done(memory.wanted.normalised.targets);
-  const rendered = await render(deps, app, sourcesOf(app), destination, "cached");
+  const rendered = await render(look, { sources: sourcesOf(app), freshness: "cached" });
   if (rendered.kind !== "done") return rendered;
   return done((await toTargets(app, destination, rendered.value.objects!)).targets);
 }
 
+/** An application that is taken away, with its last known objects. */
+interface Deletion {
+  app: Application;
+  memory: Memory;
+  destination: Destination;
+  targets: readonly Target[];
+}
+
 /** Runs the hooks of a parting, wave by wave; done with false while one of them still works. */
-export async function runDeletionHooks(
-  parting: DeletionHook,
-  app: Application,
-  memory: Memory,
-  destination: Destination,
-  targets: readonly Target[],
-): Promise<Outcome<boolean>> {
+export async function runDeletionHooks(parting: DeletionHook, deletion: Deletion): Promise<Outcome<boolean>> {
+  const { app, memory, destination, targets } = deletion;
   const hooks = named(parting, app, targets, destination.own);
   const label = appLabel(instanceOf(app, destination.own));
   for (const wave of [...new Set(hooks.map((hook) => hook.wave))].sort((a, b) => a - b)) {
     const mine = hooks.filter((hook) => hook.wave === wave);
     for (const hook of mine) {
       if (destination.live.get(hook.key, label)) continue;
-      const made = await applyTarget(destination, hook, app, memory.verdicts, []);
+      const made = await applyTarget(destination, hook, { app, verdicts: memory.verdicts, options: [] });
       if (made.kind !== "done") return { ...made, message: `${parting} hook ${describe(hook.object)}: ${made.message}` };
     }
     await destination.settings.judge.prepare([mine.map((hook) => destination.live.get(hook.key, label))]);
@@ -74,12 +81,7 @@ export async function runDeletionHooks(
 }
 
 /** Deletes the hooks whose policy says so, after they have succeeded; done with false while one of them is still there. */
-export async function cleanPartings(
-  parting: DeletionHook,
-  app: Application,
-  destination: Destination,
-  targets: readonly Target[],
-): Promise<Outcome<boolean>> {
+export async function cleanPartings(parting: DeletionHook, { app, destination, targets }: Deletion): Promise<Outcome<boolean>> {
   const { client, writer, live } = destination;
   const label = appLabel(instanceOf(app, destination.own));
   let open = false;

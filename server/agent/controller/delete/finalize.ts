@@ -26,11 +26,11 @@ const { preDelete, preDeleteCleanup, postDelete, postDeleteCleanup } = FINALIZER
 const CASCADE: string[] = [FINALIZERS.plain, FINALIZERS.foreground, FINALIZERS.background];
 /** The steps of a deletion, each with the finalizers that ask for it, in order; when one is done its finalizers go. */
 const STEPS: { finalizers: string[]; run(d: Deletion): Promise<Next | undefined> }[] = [
-  { finalizers: [preDelete], run: (d) => settle(d, runDeletionHooks("PreDelete", d.app, d.memory, d.destination, d.targets)) },
-  { finalizers: [preDeleteCleanup], run: (d) => settle(d, cleanPartings("PreDelete", d.app, d.destination, d.targets)) },
+  { finalizers: [preDelete], run: (d) => settle(d, runDeletionHooks("PreDelete", d)) },
+  { finalizers: [preDeleteCleanup], run: (d) => settle(d, cleanPartings("PreDelete", d)) },
   { finalizers: CASCADE, run: deleteOwned },
-  { finalizers: [postDelete], run: (d) => settle(d, runDeletionHooks("PostDelete", d.app, d.memory, d.destination, d.targets)) },
-  { finalizers: [postDeleteCleanup], run: (d) => settle(d, cleanPartings("PostDelete", d.app, d.destination, d.targets)) },
+  { finalizers: [postDelete], run: (d) => settle(d, runDeletionHooks("PostDelete", d)) },
+  { finalizers: [postDeleteCleanup], run: (d) => settle(d, cleanPartings("PostDelete", d)) },
 ];
 
 interface Deletion {
@@ -61,7 +61,7 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
   // Hooks make something: for them the project is asked as for a sync.
   const permitted = partings ? await place(deps, app) : destination;
   if (permitted.kind !== "done") return fail(report, permitted);
-  const targets = partings ? await lastTargets(deps, app, memory, destination.value) : undefined;
+  const targets = partings ? await lastTargets({ deps, app, destination: destination.value }, memory) : undefined;
   if (targets && targets.kind !== "done") return fail(report, targets);
   const known = targets?.value ?? (await lastKnown(deps, app, memory, destination.value));
 
@@ -99,7 +99,7 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
 /** An operation that was cut short may have made hooks of which no status tells: of what kinds they are, Git knows. */
 async function lastKnown(deps: Deps, app: Application, memory: Memory, destination: Destination): Promise<readonly Target[]> {
   if (memory.wanted || !isOpen(app.status?.operationState)) return memory.wanted?.normalised.targets ?? [];
-  const targets = await lastTargets(deps, app, memory, destination);
+  const targets = await lastTargets({ deps, app, destination }, memory);
   return targets.kind === "done" ? targets.value : [];
 }
 

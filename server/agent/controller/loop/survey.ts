@@ -80,7 +80,8 @@ async function question(deps: Deps, app: Application, url: string, access: Retur
   const sources = sourcesOf(app);
   // What the other repositories have is not asked now: their commits stay as they are.
   const revisions = sources.map(({ repoURL }, i) => (repoURL === url ? "" : (wanted.revisions[i] ?? "")));
-  return requestFor(deps, app, sources, destination.value, "cached", { key: wanted.key, revisions }, access);
+  const question = { sources, freshness: "cached" as const, key: wanted.key, revisions, access };
+  return requestFor({ deps, app, destination: destination.value }, question);
 }
 
 function learn(

@@ -26,7 +26,7 @@ export async function decide(look: Seen): Promise<Decided> {
   // A window that has closed stops what has begun at the next step; what was to begin waits as it is.
   const away = isBlind(wanted.normalised.targets, unseen);
   const blind = away && { message: `waiting until its objects can be seen: ${away.message}`, afterMs: UNSEEN_MS };
-  const held = blind ?? heldBack(deps, app, destination, byItself(state), state);
+  const held = blind ?? heldBack(look, { automated: byItself(state), running: state });
   if (!held) return { kind: "step", state };
   return { kind: "wait", state: { ...state, message: held.message }, afterMs: held.afterMs };
 }

@@ -51,7 +51,7 @@ async function ask(look: Placed, wished: Freshness): Promise<Outcome<Wanted>> {
     // An application that waited for a worker asked when it was seen: one question to Git answers all that came before it.
     const sinceMs = memory.askingAt < memory.newsAt ? performance.now() - memory.newsAt : 0;
     update(memory, { askingAt: performance.now() });
-    const rendered = await render(deps, app, sourcesOf(app), destination, freshness, { ...known, sinceMs });
+    const rendered = await render(look, { ...known, sources: sourcesOf(app), freshness, sinceMs });
     update(memory, { askedAt: deps.now() });
     if (rendered.kind === "done") {
       const { key, revisions, sourceTypes, objects } = rendered.value;

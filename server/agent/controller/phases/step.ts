@@ -41,7 +41,7 @@ export async function takeStep(look: Seen, decision: Decided): Promise<Step<Step
 async function advanced(look: Seen, state: OperationState): Promise<Step<{ state: OperationState; afterMs: number | undefined }>> {
   const { app, deps, destination, memory, unseen, wanted } = look;
   const now = () => timeOf(deps);
-  const targets = await targetsOf(deps, app, state, destination, wanted);
+  const targets = await targetsOf(look, state, wanted);
   if (targets.kind !== "done") {
     const phase = targets.kind === "stop" ? ("Failed" as const) : ("Error" as const);
     return go({ state: { ...state, phase, message: targets.message, finishedAt: endOf(state, now()) }, afterMs: undefined });

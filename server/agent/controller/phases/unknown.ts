@@ -12,8 +12,8 @@ const REFUSED_MS = 30_000;
 export async function tellUnknown(look: Look, type: string, failure: Failure, refreshed = false): Promise<Next | undefined> {
   const { deps, app, name, memory, report } = look;
   report.condition(type, failure.reason, failure.message);
-  const failing = memory.failure?.failure === failure ? new Date(memory.failure.since).toISOString() : undefined;
-  const ended = withoutTargets(app, type, failure, timeOf(deps), failing);
+  const failingSince = memory.failure?.failure === failure ? new Date(memory.failure.since).toISOString() : undefined;
+  const ended = withoutTargets(app, { type, failure, now: timeOf(deps), failingSince });
   if (ended) report.set({ operationState: ended });
   if (ended && ended.operation === app.operation) report.take(ended.operation);
   report.set({ sync: { ...report.status.sync, status: "Unknown" }, health: report.status.health ?? { status: "Unknown" } });

@@ -73,7 +73,7 @@ test.each<[string, Outcome<unknown>[], string[], string, string]>([
   ["and without force nothing is", [NO], [], "apply", "immutable"],
 ])("by force %s", async (name, answers, options, asks, says) => {
   const { destination, target, asked, created } = cluster(answers, name.includes("Job") ? "Job" : "Deployment");
-  const sent = await applyTarget(destination, target, app, new Verdicts(), options);
+  const sent = await applyTarget(destination, target, { app, verdicts: new Verdicts(), options });
   expect(asked.join(" ")).toBe(asks);
   expect(sent.kind === "done" ? sent.value : sent.message).toContain(says);
   for (const back of created)

@@ -32,24 +32,20 @@ const ESTABLISHED_MS = 10_000;
 // A Pod that is deleted has 30 s to end.
 const GONE_MS = 35_000;
 
-/** Brings one object into the cluster: one request, or none when it is known to be as desired. */
-export function applyTarget(
-  destination: Destination,
-  target: Target,
-  app: Application,
-  verdicts: Verdicts,
-  options: readonly string[],
-): Promise<Outcome<Change>> {
-  return withoutUnknownFields(target, options, () => applyOnce(destination, target, app, verdicts, options));
+/** Who applies, and how. */
+interface AppliedBy {
+  app: Application;
+  /** Learns what is as it is wanted. */
+  verdicts: Verdicts;
+  options: readonly string[];
 }
 
-async function applyOnce(
-  destination: Destination,
-  target: Target,
-  app: Application,
-  verdicts: Verdicts,
-  options: readonly string[],
-): Promise<Outcome<Change>> {
+/** Brings one object into the cluster: one request, or none when it is known to be as desired. */
+export function applyTarget(destination: Destination, target: Target, by: AppliedBy): Promise<Outcome<Change>> {
+  return withoutUnknownFields(target, by.options, () => applyOnce(destination, target, by));
+}
+
+async function applyOnce(destination: Destination, target: Target, { app, verdicts, options }: AppliedBy): Promise<Outcome<Change>> {
   const { live } = destination;
   const label = target.object.metadata.labels![META.app]!;
   const resource = await resourceOf(destination, target, label);
@@ -67,18 +63,19 @@ async function applyOnce(
 
   const respected =
     current && options.includes("RespectIgnoreDifferences=true")
-      ? await respecting(destination, resource.value, target, current, app)
+      ? await respecting(destination, resource.value, { target, current, app })
       : done(target.object);
   if (respected.kind !== "done") return respected;
-  const wanted = keepsLastApplied(destination, current, label, target, options) ? withLastApplied(respected.value) : respected.value;
+  const isRecorded = current ? hasLastApplied(current) : startsLastApplied(destination, label, target, options);
+  const wanted = isRecorded ? withLastApplied(respected.value) : respected.value;
   const migrates = !options.includes("ClientSideApplyMigration=false") && !isClientSide(target.object, options);
   if (current && migrates && syncOption("Replace", wanted, options) !== "true") await inherit(destination, resource.value, current, app);
   if (current && hasTextLeftovers(current, wanted, ignoring(app, destination.settings.rules, wanted))) {
     const failed = await inheritTexts(destination, resource.value, current);
     if (failed) return failed;
   }
-  const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, there, !anew);
-  let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, current, options);
+  const renew = (there: KubeObject) => recreate(destination, resource.value, wanted, { current: there, restores: !anew });
+  let sent = current && anew ? await renew(current) : await send(destination, resource.value, wanted, { current, options });
   if (sent.kind !== "done" && current && forces && isUnchangeable(sent)) sent = await renew(current);
   if (sent.kind !== "done") {
     // What it may not have, or cannot make, it does not keep from others.
@@ -88,10 +85,10 @@ async function applyOnce(
   }
   const former = migrates ? formerFields(sent.value, app.metadata.annotations?.[MIGRATION]) : [];
   if (former.length && sent.value.metadata.managedFields?.some(isOurs)) {
-    const taken = await takeOver(destination, resource.value, sent.value, former);
+    const taken = await takeOver(destination, resource.value, sent.value, { former });
     // The object was not known before it was written: only now it is seen what was applied last.
     const kept = hasLastApplied(sent.value) ? withLastApplied(wanted) : wanted;
-    if (taken.kind === "done") sent = await send(destination, resource.value, kept, current, options);
+    if (taken.kind === "done") sent = await send(destination, resource.value, kept, { current, options });
     if (sent.kind !== "done") return sent;
   }
   if (current && migrates && hasLastApplied(current)) {
@@ -122,7 +119,7 @@ async function inherit(destination: Destination, resource: Resource, current: Ku
   if (read.kind !== "done" || read.value.metadata.uid !== uid) return;
   const former = formerFields(read.value, app.metadata.annotations?.[MIGRATION]);
   // Where somebody wrote meanwhile it is done after the apply.
-  if (former.length) await takeOver(destination, resource, read.value, former);
+  if (former.length) await takeOver(destination, resource, read.value, { former });
 }
 
 /** What is there although no watch of ours shows it: it may have differences that are to be left alone. */
@@ -138,17 +135,10 @@ async function hidden(
 }
 
 /**
- * Whether `last-applied-configuration` is to be kept true: on an object that has it, and on a new one of an application whose others have it, so
- * that Argo CD may go on with all of them.
+ * Whether a new object gets `last-applied-configuration`, which is kept true where it is: if others of the application have it, so that Argo CD
+ * may go on with all of them.
  */
-function keepsLastApplied(
-  { live }: Destination,
-  current: KubeObject | undefined,
-  label: string,
-  { object, hook }: Target,
-  options: readonly string[],
-): boolean {
-  if (current) return hasLastApplied(current);
+function startsLastApplied({ live }: Destination, label: string, { object, hook }: Target, options: readonly string[]): boolean {
   if (hook || syncOption("ServerSideApply", object, options) === "true") return false;
   for (const other of live.ofApp(label).values()) if (hasLastApplied(other)) return true;
   return false;
@@ -175,9 +165,7 @@ export const isUnchangeable = ({ reason, message }: Failure): boolean =>
 async function respecting(
   { client, settings }: Destination,
   resource: Resource,
-  target: Target,
-  current: KubeObject,
-  app: Application,
+  { target, current, app }: { target: Target; current: KubeObject; app: Application },
 ): Promise<Outcome<KubeObject>> {
   const ignored = ignoring(app, settings.rules, target.object);
   if (ignored === NOTHING) return done(target.object);
@@ -187,14 +175,19 @@ async function respecting(
   return read.kind === "done" ? done(taking(target.object, read.value, ignored, fieldsOf(read.value, ignored.managers))) : read;
 }
 
+interface Sending {
+  /** What is there. */
+  current: KubeObject | undefined;
+  options: readonly string[];
+  dryRun?: boolean;
+}
+
 /** One write of an object, or a trial of it. */
 export async function send(
   { writer }: Pick<Destination, "writer">,
   resource: Resource,
   object: KubeObject,
-  current: KubeObject | undefined,
-  options: readonly string[],
-  dryRun = false,
+  { current, options, dryRun = false }: Sending,
 ): Promise<Outcome<KubeObject>> {
   if (current && syncOption("Replace", object, options) === "true") {
     const { namespace, name } = object.metadata;
@@ -216,8 +209,7 @@ async function recreate(
   { client, writer, live, ending }: Destination,
   resource: Resource,
   object: KubeObject,
-  current: KubeObject,
-  restores: boolean,
+  { current, restores }: { current: KubeObject; restores: boolean },
 ): Promise<Outcome<KubeObject>> {
   const { namespace, name, uid } = current.metadata;
   const deleted = await writer.delete(resource, namespace, name, { propagation: "Background", uid });

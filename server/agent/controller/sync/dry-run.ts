@@ -39,7 +39,9 @@ export async function tryDryRun(
   if (current && anew) return done("configured");
   if (current && verdicts.get(target!, current)) return done("unchanged");
   const trial = { ...target!, object };
-  const tried = await withoutUnknownFields(trial, options, () => send(destination, trial.resource!, trial.object, current, options, true));
+  const tried = await withoutUnknownFields(trial, options, () =>
+    send(destination, trial.resource!, trial.object, { current, options, dryRun: true }),
+  );
   // What was not there before has no version.
   if (tried.kind === "done") return done(`${tried.value.metadata.resourceVersion ? "configured" : "created"}${leftOut(trial)}`);
   const change = current ? "configured" : "created";

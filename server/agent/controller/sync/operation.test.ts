@@ -15,15 +15,18 @@ const told = (message: string, seconds: number) =>
 
 test("a sync is not kept for longer by a host that says in other words each time that it is away", () => {
   const away = again("RepositoryUnreachable", "timed out after 30002 ms");
-  const [young, old] = [120, 181].map((now) => withoutTargets(told(away.message, now - 5), "ComparisonError", away, at(now), at(0)));
+  const [young, old] = [120, 181].map((now) =>
+    withoutTargets(told(away.message, now - 5), { type: "ComparisonError", failure: away, now: at(now), failingSince: at(0) }),
+  );
   expect(young).toBeUndefined();
   expect(old).toMatchObject({ operation: asked, phase: "Error", message: expect.stringContaining("30002 ms") });
 });
 
 test("what is wrong now has its own patience, however long something else was wrong before", () => {
   const wrong = stop("PathNotFound", "there is no such folder");
-  expect(withoutTargets(told(wrong.message, 175), "ComparisonError", wrong, at(181), at(0))).toBeUndefined();
-  expect(withoutTargets(told(wrong.message, 170), "ComparisonError", wrong, at(181), at(0))).toMatchObject({ phase: "Error" });
+  const given = { type: "ComparisonError", failure: wrong, now: at(181), failingSince: at(0) };
+  expect(withoutTargets(told(wrong.message, 175), given)).toBeUndefined();
+  expect(withoutTargets(told(wrong.message, 170), given)).toMatchObject({ phase: "Error" });
 });
 
 test("what was asked for while another sync was to end is looked at again, also where nothing can be synced", async () => {
@@ -54,15 +57,20 @@ test.each([
   const state = { operation: asked, phase: "Succeeded" as const, startedAt: at(start), finishedAt };
   const [entry] = history({ ...app({}), spec: { source: {} } } as unknown as Application, state, []);
   expect(Date.parse(entry!.deployedAt)).toBeGreaterThanOrEqual(Date.parse(entry!.deployStartedAt!));
-  const ended = withoutTargets(app({ operationState: { ...state, phase: "Terminating" } }), "X", stop("X", "x"), at(now));
+  const ended = withoutTargets(app({ operationState: { ...state, phase: "Terminating" } }), {
+    type: "X",
+    failure: stop("X", "x"),
+    now: at(now),
+  });
   expect(ended?.finishedAt).toBe(at(end));
 });
 
 test("of a burst of refused operations each starts a second after the one before, and ends no earlier", () => {
-  let last = withoutTargets(told("x", 0), "ComparisonError", stop("X", "x"), at(60))!;
+  const given = { type: "ComparisonError", failure: stop("X", "x"), now: at(60) };
+  let last = withoutTargets(told("x", 0), given)!;
   for (let i = 0; i < 5; i++) {
     const status = { ...told("x", 0).status, operationState: last };
-    const next = withoutTargets(app(status), "ComparisonError", stop("X", "x"), at(60))!;
+    const next = withoutTargets(app(status), given)!;
     expect(Date.parse(next.startedAt) - Date.parse(last.startedAt)).toBe(1_000);
     expect(Date.parse(next.finishedAt!)).toBeGreaterThanOrEqual(Date.parse(next.startedAt));
     last = next;

@@ -78,7 +78,7 @@ function byPolicy(s: OperationInput, overtaking: Decision | undefined): ToRun {
   if (decision.do !== "sync") return {};
   const waiting = waitsFor(app, app.metadata.annotations?.[META.dependsOn] ? deps.store.all() : []);
   if (waiting) return { blocked: { type: "SyncBlocked", ...waiting } };
-  const held = heldBack(deps, app, destination, true);
+  const held = heldBack({ deps, app, destination }, { automated: true });
   if (held) return { afterMs: held.afterMs, blocked: { type: "SyncBlocked", reason: "SyncWindow", message: held.message } };
   const operation: Operation = {
     sync: { ...revisionFields(app, wanted.revisions), prune: app.spec.syncPolicy?.automated?.prune === true },
@@ -128,16 +128,22 @@ export const byItself = ({ operation }: OperationState): boolean => operation.in
 // be a repository or a project that was made along with the application and arrives after it.
 const PATIENCE_MS = { later: 180_000, stop: 10_000 };
 
-/**
- * What becomes of an operation where it is not known what it should do: `type` is the condition that says why. Without a result it waits.
- * `failing` is since when nothing was known: what is away may say so in other words each time, and the condition is as new as its words.
- */
-export function withoutTargets(app: Application, type: string, failure: Failure, now: string, failing = now): OperationState | undefined {
+interface NoTargets {
+  /** Of the condition that says why. */
+  type: string;
+  failure: Failure;
+  now: string;
+  /** Since when nothing was known: what is away may say so in other words each time, and the condition is as new as its words. */
+  failingSince?: string | undefined;
+}
+
+/** What becomes of an operation where it is not known what it should do. Without a result it waits. */
+export function withoutTargets(app: Application, { type, failure, now, failingSince = now }: NoTargets): OperationState | undefined {
   const { operationState: last, conditions } = app.status ?? {};
   if (last?.phase === "Terminating") return { ...last, phase: "Failed", message: "Operation terminated", finishedAt: endOf(last, now) };
   if (!app.operation || isOpen(last)) return undefined;
   const told = conditions?.find((c) => c.type === type)?.lastTransitionTime ?? now;
-  const since = failure.kind === "stop" ? Date.parse(told) : Math.min(Date.parse(told), Date.parse(failing));
+  const since = failure.kind === "stop" ? Date.parse(told) : Math.min(Date.parse(told), Date.parse(failingSince));
   if (Date.parse(now) - since < PATIENCE_MS[failure.kind === "stop" ? "stop" : "later"]) return undefined;
   const startedAt = after(last?.startedAt, now);
   return { operation: app.operation, phase: "Error", message: `${type}: ${failure.message}`, startedAt, finishedAt: startedAt };
@@ -178,7 +184,8 @@ export function isAnswered({ operation, status }: Application, state: OperationS
 }
 
 /** The objects of the operation's own revisions, when they are not those that were compared. */
-export async function targetsOf(deps: Deps, app: Application, state: OperationState, destination: Destination, wanted: Wanted) {
+export async function targetsOf(look: Parameters<typeof render>[0], state: OperationState, wanted: Wanted) {
+  const { app, destination } = look;
   // They would come from nowhere that the project permits; what Git has is not what was asked for.
   if (state.operation.sync?.manifests?.length)
     return stop("LocalManifests", "operation.sync.manifests is refused: what is synced comes from the application's sources alone");
@@ -191,7 +198,7 @@ export async function targetsOf(deps: Deps, app: Application, state: OperationSt
     return done(wanted.normalised.targets);
   }
   const asked = sources.map((source, i) => ({ ...source, targetRevision: revisions[i] ?? source.targetRevision }));
-  const rendered = await render(deps, app, asked, destination, "cached");
+  const rendered = await render(look, { sources: asked, freshness: "cached" });
   if (rendered.kind !== "done") return rendered;
   Object.assign(state.syncResult!, revisionFields(app, rendered.value.revisions));
   return done((await toTargets(app, destination, rendered.value.objects!)).targets);

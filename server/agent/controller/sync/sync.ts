@@ -86,9 +86,7 @@ class Run {
     const extra = prunable(destination.live.ofApp(label), targets, ours);
     this.#options = optionsOf(app, state.operation);
     this.tasks = planTasks(
-      app,
-      destination.own,
-      state,
+      { app, own: destination.own, run: state },
       targets,
       extra.map((object) => ({ object })),
     );
@@ -301,7 +299,7 @@ class Run {
 
   async #apply(task: Task): Promise<void> {
     const { destination, app, verdicts } = this.#input;
-    const sent = await applyTarget(destination, task.target!, app, verdicts, this.#options);
+    const sent = await applyTarget(destination, task.target!, { app, verdicts, options: this.#options });
     if (sent.kind === "done")
       return this.#record(task, { status: "Synced", message: `${shortName(task.object)} ${sent.value}${leftOut(task.target!)}` });
     const { reason } = sent;
@@ -346,7 +344,7 @@ class Run {
     }
     const made = { ...target!, object: hookObject(task.object, state, phase), digest: `${target!.digest}@${state.startedAt}${phase}` };
     const options = this.#options.filter((option) => option.startsWith("Validate="));
-    const sent = await applyTarget(destination, made, app, verdicts, options);
+    const sent = await applyTarget(destination, made, { app, verdicts, options });
     const message = sent.kind === "done" ? `${shortName(task.object)} ${sent.value}${leftOut(made)}` : sent.message;
     if (sent.kind === "done") this.#record(task, { status: "Synced", hookPhase: "Running", message });
     else this.#record(task, { status: "SyncFailed", hookPhase: "Failed", reason: sent.reason, message });

@@ -105,7 +105,10 @@ class Look {
     // A program with fewer rights may not write, not even as a dry run: then the controller's own verdict counts, if it has one of these commits.
     const forbidden = tried.reason === KUBE.forbidden;
     if (forbidden && this.#compared && row?.status === "Synced") return done(undefined);
-    const [before, after] = [live, target.object].map((object) => countedOf(object, live, target.object, how)) as [KubeObject, KubeObject];
+    const [before, after] = [live, target.object].map((object) => countedOf(object, { live, wanted: target.object }, how)) as [
+      KubeObject,
+      KubeObject,
+    ];
     const paths = lacking(before, after).slice(0, MAX_FIELDS);
     if (forbidden && !this.#compared && paths.length === 0) return done(undefined);
     return done(this.#update(live, before, after, paths));

@@ -99,6 +99,6 @@ export async function desired({ deps, app, destination }: ReadOnlyContext, revis
   const refused = refusedRevision(app, revision);
   if (refused) return refused;
   const sources: Source[] = sourcesOf(app).map((source, i) => (revision && i === 0 ? { ...source, targetRevision: revision } : source));
-  const rendered = await render(deps, app, sources, destination, "normal");
+  const rendered = await render({ deps, app, destination }, { sources, freshness: "normal" });
   return rendered.kind === "done" ? done(rendered.value) : rendered;
 }

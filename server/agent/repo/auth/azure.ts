@@ -37,7 +37,7 @@ export async function registryPassword(repo: RepoAccess, origin: string, realm: 
   if (first.kind !== "done") return first;
   const id = digest(["azure registry", origin, service, first.value.reveal()]);
   const form = { grant_type: "access_token", service, access_token: first.value.reveal() };
-  return tokens.get(id, () => grant(`${origin}/oauth2/exchange`, repo, form, "this identity in Azure", "refresh_token"));
+  return tokens.get(id, () => grant(`${origin}/oauth2/exchange`, repo, { form, who: "this identity in Azure", member: "refresh_token" }));
 }
 
 async function signIn(repo: RepoAccess, scope: string, places: RegExp): Promise<Outcome<Secret>> {
@@ -58,7 +58,7 @@ async function signIn(repo: RepoAccess, scope: string, places: RegExp): Promise<
     const shown = await proof();
     if (shown.kind !== "done") return shown;
     const form = { client_id: client, scope, grant_type: "client_credentials", ...shown.value };
-    return grant(`${authority}/${tenant}/oauth2/v2.0/token`, repo, form, `the application ${client} of tenant ${tenant}`);
+    return grant(`${authority}/${tenant}/oauth2/v2.0/token`, repo, { form, who: `the application ${client} of tenant ${tenant}` });
   });
 }
 

@@ -36,7 +36,7 @@ export async function googleSignIn(repo: RepoAccess): Promise<Outcome<{ username
     const assertion = signedJwt(text("private_key"), "private_key of gcpServiceAccountKey", claims, kid ? { kid } : {});
     if (assertion.kind !== "done") return assertion;
     const form = { grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion: assertion.value.reveal() };
-    return grant(uri, repo, form, `the service account ${email}`);
+    return grant(uri, repo, { form, who: `the service account ${email}` });
   });
   // Its registries know a token by this name alone.
   return token.kind === "done" ? done({ username: isOci(repo) ? "oauth2accesstoken" : email, password: token.value }) : token;

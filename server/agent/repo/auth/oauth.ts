@@ -9,14 +9,17 @@ const DEADLINE_MS = 20_000;
 // Of a cloud's own words; they hold no secret, but an answer may come from anywhere.
 const MAX_SAID = 300;
 
+interface Grant {
+  form: Record<string, string>;
+  /** Who gets the token, for messages. */
+  who: string;
+  /** The field of the answer that is the token. */
+  member?: string;
+}
+
 /** One grant of OAuth 2 (RFC 6749): a form out, a token in. Nothing of the repository goes along but its proxy. */
-export async function grant(
-  to: string,
-  { proxy, noProxy }: RepoAccess,
-  form: Record<string, string>,
-  who: string,
-  member = "access_token",
-): Promise<Outcome<Token>> {
+export async function grant(to: string, { proxy, noProxy }: RepoAccess, asked: Grant): Promise<Outcome<Token>> {
+  const { form, who, member = "access_token" } = asked;
   const { origin } = new URL(to);
   const got = await ask(
     to,

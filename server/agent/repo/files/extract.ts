@@ -22,20 +22,30 @@ export interface Budget {
 
 export const newBudget = (): Budget => ({ files: BOUNDS.files, bytes: BOUNDS.totalBytes });
 
+export interface Into {
+  /** The folder. */
+  to: string;
+  budget: Budget;
+  /** The part of the path that is left out. */
+  without?: string;
+  /** How many folders and links led here. */
+  depth?: number;
+}
+
 /**
  * Writes a file or directory of a tree below `to`, at its own path. Links are written as the file or directory they lead to inside the
- * repository, so that no link is ever on disk; one that leads out is refused. `from` is
- * the part of the path that is left out.
+ * repository, so that no link is ever on disk; one that leads out is refused.
  */
-export async function extract(tree: Tree, path: string, to: string, budget: Budget, depth = 0, from = ""): Promise<Outcome<void>> {
+export async function extract(tree: Tree, path: string, into: Into): Promise<Outcome<void>> {
+  const { to, budget, depth = 0, without = "" } = into;
   if (depth > BOUNDS.depth) return stop(REPO.tooLarge, `path ${path} has more than ${BOUNDS.depth} levels, or its links form a circle`);
   const found = await tree.find(path);
   if (found.kind !== "done") return found;
-  const place = (at: string) => join(to, at.slice(from.length));
+  const place = (at: string) => join(to, at.slice(without.length));
   const target = place(path);
   if (found.value.kind === "blob") {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    return writeBlob(tree, found.value.sha, path, target, budget);
+    return writeBlob(tree, { sha: found.value.sha, path }, target, budget);
   }
   await mkdir(target, { recursive: true, mode: 0o700 });
   const entries = await tree.list(found.value.sha);
@@ -45,15 +55,15 @@ export async function extract(tree: Tree, path: string, to: string, budget: Budg
     if (entry.kind === "submodule") continue;
     const written =
       entry.kind === "blob"
-        ? await writeBlob(tree, entry.sha, inner, place(inner), budget)
-        : await extract(tree, inner, to, budget, depth + 1, from);
+        ? await writeBlob(tree, { sha: entry.sha, path: inner }, place(inner), budget)
+        : await extract(tree, inner, { ...into, depth: depth + 1 });
     // A link that leads nowhere is not written; whoever needs it will say so.
     if (written.kind !== "done" && !(entry.kind === "link" && written.reason === REPO.path)) return written;
   }
   return done(undefined);
 }
 
-async function writeBlob(tree: Tree, sha: string, path: string, target: string, budget: Budget): Promise<Outcome<void>> {
+async function writeBlob(tree: Tree, { sha, path }: { sha: string; path: string }, target: string, budget: Budget): Promise<Outcome<void>> {
   if (--budget.files < 0) return stop(REPO.tooLarge, `the source has more than ${BOUNDS.files} files`);
   const blob = await tree.blob(sha, path);
   if (blob.kind !== "done") return blob;

@@ -39,7 +39,7 @@ export async function planDirectory(
   if (files.kind !== "done") return files;
   const programs = files.value.filter((file) => file.path.endsWith(".jsonnet")).map((file) => join(root, file.path));
   if (!programs.length) return done({ root, files: files.value });
-  const jsonnet = await planJsonnet(tree, root, programs, options.jsonnet ?? {}, env);
+  const jsonnet = await planJsonnet(tree, { path: root, files: programs }, options.jsonnet ?? {}, env);
   return jsonnet.kind === "done" ? done({ root, files: files.value, jsonnet: jsonnet.value }) : jsonnet;
 }
 

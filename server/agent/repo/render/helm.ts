@@ -59,7 +59,7 @@ export async function planHelm(trees: Trees, chart: string, given: HelmParameter
     ...given,
     parameters: given.parameters?.map((p) => ({ ...p, value: expand(p.value ?? "", needs.env) })),
   };
-  const files = await helmFiles(trees, found.value.path, helm, needs.env, needs.fetchValues);
+  const files = await helmFiles(trees, found.value.path, helm, needs);
   if (files.kind !== "done") return files;
   const { value } = files;
   const { path } = found.value;
@@ -90,11 +90,11 @@ export async function renderHelm(
   return withFolder(async (folder) => {
     const budget = newBudget();
     const chart = join(folder, "source", source.chart);
-    const written = await extract(trees.own, source.chart, join(folder, "source"), budget);
+    const written = await extract(trees.own, source.chart, { to: join(folder, "source"), budget });
     if (written.kind !== "done") return written;
     for (const input of source.files.inputs) {
       const inChart = input.root === "source" && (source.chart === "" || input.path.startsWith(`${source.chart}/`));
-      const file = inChart ? done(undefined) : await extract(input.tree, input.path, join(folder, input.root), budget);
+      const file = inChart ? done(undefined) : await extract(input.tree, input.path, { to: join(folder, input.root), budget });
       if (file.kind !== "done") return file;
     }
     for (const { path, content } of source.files.remote) {
@@ -103,7 +103,7 @@ export async function renderHelm(
     }
     for (const [i, dependency] of source.dependencies.entries()) {
       const to = join(chart, "charts", `${dependency.name}-needed-${i}`);
-      const put = await extract(dependency.tree, dependency.path, to, budget, 0, dependency.path);
+      const put = await extract(dependency.tree, dependency.path, { to, budget, without: dependency.path });
       if (put.kind !== "done") return put;
     }
     const opened = await openSubcharts(chart, budget, source.helm.skipSchemaValidation === true);

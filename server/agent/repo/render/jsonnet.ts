@@ -28,8 +28,7 @@ export interface JsonnetSource {
 /** Finds all that these files may import. An import that leads out of the repository is refused before Jsonnet runs. */
 export async function planJsonnet(
   tree: Tree,
-  path: string,
-  files: readonly string[],
+  { path, files }: { path: string; files: readonly string[] },
   given: JsonnetParameters,
   env: BuildEnv,
 ): Promise<Outcome<JsonnetSource>> {
@@ -109,7 +108,7 @@ async function resolve(tree: Tree, from: string, imports: string[], libs: string
 export async function placeJsonnet(tree: Tree, source: JsonnetSource, folder: string): Promise<Outcome<void>> {
   const budget = newBudget();
   for (const { path } of source.inputs) {
-    const written = await extract(tree, path, join(folder, "source"), budget);
+    const written = await extract(tree, path, { to: join(folder, "source"), budget });
     if (written.kind !== "done") return written;
   }
   return done(undefined);

@@ -146,7 +146,7 @@ export async function renderKustomize(tree: Tree, path: string, { inputs, overri
     for (const input of inputs) {
       const covered = inputs.some((other) => other !== input && (other.path === "" || input.path.startsWith(`${other.path}/`)));
       if (covered) continue;
-      const written = await extract(tree, input.path, root, budget);
+      const written = await extract(tree, input.path, { to: root, budget });
       if (written.kind !== "done") return written;
     }
     const read = await readKustomization(tree, path);

@@ -39,8 +39,7 @@ export async function helmFiles(
   trees: Trees,
   chart: string,
   helm: HelmParameters,
-  env: BuildEnv,
-  fetchValues: FetchValues,
+  { env, fetchValues }: { env: BuildEnv; fetchValues: FetchValues },
 ): Promise<Outcome<HelmFiles>> {
   const result: HelmFiles = { inputs: [], valueFiles: [], files: [], remote: [] };
   const ignoreMissing = helm.ignoreMissingValueFiles === true;

@@ -34,7 +34,7 @@ export async function findOrphan(readOnlyContext: ReadOnlyContext, key: Resource
   if (got.kind !== "done") return got.reason === KUBE.notFound || got.reason === KUBE.forbidden ? none : got;
   const exists = await applications(readOnlyContext);
   if (exists.kind !== "done") return exists;
-  return isOrphan(destination, project, app, exists.value, got.value, resource.value) ? got : none;
+  return isOrphan({ destination, project, app, exists: exists.value }, got.value, resource.value) ? got : none;
 }
 
 async function applications({ deps }: ReadOnlyContext): Promise<Outcome<(name: string) => boolean>> {
