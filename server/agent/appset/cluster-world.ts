@@ -85,7 +85,8 @@ export function withheld({ metadata, type }: KubeObject): string | undefined {
   if (kind === "scm-creds") return undefined;
   const own = metadata.name.startsWith("outpost-agent") || metadata.labels?.["outpost.dev/managed"] === "true";
   if (!own && kind === undefined && (type === undefined || type === "Opaque")) return undefined;
-  const what = kind ? `the credentials of a ${kind}` : own ? "what the agent itself needs" : `a secret of type ${type}`;
+  const plain = own ? "what the agent itself needs" : `a secret of type ${type}`;
+  const what = kind ? `the credentials of a ${kind}` : plain;
   return `Secret ${metadata.name} holds ${what} and is not sent to a host: put the token into a Secret of its own, labelled argocd.argoproj.io/secret-type: scm-creds`;
 }
 

@@ -39,7 +39,8 @@ function asks(generator: "pullRequest" | "scmProvider", settings: unknown, path:
     if ([owner, repo, project, organization, group].some(isTemplate)) return true;
     if (host === "awsCodeCommit") return path.startsWith("v1/repos/");
     if (/^azuredevops$/i.test(host)) return asksAzure(of, path);
-    const whole = generator === "scmProvider" ? undefined : repo === undefined ? project : `${owner ?? project}/${repo}`;
+    const named = repo === undefined ? project : `${owner ?? project}/${repo}`;
+    const whole = generator === "scmProvider" ? undefined : named;
     const text = whole ?? organization ?? group ?? owner ?? project;
     if (text === undefined) return false;
     // A number of GitLab's says nothing of the path.

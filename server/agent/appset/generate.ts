@@ -83,15 +83,16 @@ async function run(
   return caught(async () => {
     // The second of a matrix sees what the first one gave.
     const settings = (first?.size ? replaceAll(entry[kind], first, context.how) : entry[kind]) as Free;
-    const params =
-      kind === "matrix"
-        ? await matrix(settings, context, child, depth + 1)
-        : kind === "merge"
-          ? await merge(settings, context, child, depth + 1)
-          : await SIMPLE[kind](settings, context);
+    const params = await parametersOf(kind, settings, context, depth);
     if (params.kind !== "done" || !entry.selector) return params;
     return done(params.value.filter((one) => fits.value(asLabels(one))));
   });
+}
+
+async function parametersOf(kind: GeneratorName, settings: Free, context: Context, depth: number): Promise<Outcome<Params[]>> {
+  if (kind === "matrix") return matrix(settings, context, child, depth + 1);
+  if (kind === "merge") return merge(settings, context, child, depth + 1);
+  return SIMPLE[kind](settings, context);
 }
 
 async function child(entry: Generator, context: Context, first: Params | undefined, depth: number): Promise<Outcome<Params[]>> {

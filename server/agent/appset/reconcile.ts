@@ -132,10 +132,8 @@ async function keep(
         live = read.kind === "done" ? (read.value as LiveApplication) : undefined;
         continue;
       }
-      problems.push({
-        reason: written.reason === APPSET.clash ? APPSET.clash : live ? APPSET.update : APPSET.create,
-        message: written.message,
-      });
+      const failed = live ? APPSET.update : APPSET.create;
+      problems.push({ reason: written.reason === APPSET.clash ? APPSET.clash : failed, message: written.message });
       break;
     }
   }

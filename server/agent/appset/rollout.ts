@@ -93,7 +93,8 @@ function look({ name, live, changed }: Candidate, step: number, before: Applicat
       };
   one.step = step === 0 ? "-1" : String(step);
   const { sync, health, operationState, conditions } = live?.status ?? {};
-  const revisions = sync?.revisions?.length ? sync.revisions : sync?.revision ? [sync.revision] : [];
+  const single = sync?.revision ? [sync.revision] : [];
+  const revisions = sync?.revisions?.length ? sync.revisions : single;
   const moved = revisions.length > 0 && one.targetRevisions.length > 0 && revisions.join() !== one.targetRevisions.join();
   const { startedAt, phase } = operationState ?? {};
   const broken = conditions?.some(({ type }) => type === "InvalidSpecError" || type === "UnknownError") === true;
@@ -108,7 +109,8 @@ function look({ name, live, changed }: Candidate, step: number, before: Applicat
     set(one, "Progressing", "Application resource has synced, updating status to Progressing", now);
   } else if (one.status === "Pending") {
     if (startedAt && Date.parse(startedAt) >= Date.parse(one.lastTransitionTime ?? now)) {
-      const how = phase === "Succeeded" ? "completed a sync successfully" : isOver(phase) ? "completed a sync" : "became Progressing";
+      const otherwise = isOver(phase) ? "completed a sync" : "became Progressing";
+      const how = phase === "Succeeded" ? "completed a sync successfully" : otherwise;
       set(one, "Progressing", `Application resource ${how}, updating status from Pending to Progressing`, now);
     } else if (broken) set(one, "Progressing", "Application resource has error and cannot sync, updating status to Progressing", now);
   }

@@ -218,7 +218,8 @@ export const FINALIZERS = {
 /** Where the objects come from, in order. */
 export const sourcesOf = ({ spec }: Application): Source[] => {
   if (spec.sourceHydrator) return [hydratedSource(spec.sourceHydrator)];
-  return spec.sources?.length ? spec.sources : spec.source ? [spec.source] : [];
+  if (spec.sources?.length) return spec.sources;
+  return spec.source ? [spec.source] : [];
 };
 
 /** Whether an application has a list of sources, and not one alone. */

@@ -1,3 +1,4 @@
+import { compare } from "../../base/lang/compare.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { rankOf } from "../../kube/order.ts";
 import { META } from "./application.ts";
@@ -17,8 +18,8 @@ export function compareTasks(a: Ordered, b: Ordered): number {
     PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase) ||
     a.wave - b.wave ||
     rankOf(a.object.kind) - rankOf(b.object.kind) ||
-    (a.object.kind < b.object.kind ? -1 : a.object.kind > b.object.kind ? 1 : 0) ||
-    (a.object.metadata.name < b.object.metadata.name ? -1 : a.object.metadata.name > b.object.metadata.name ? 1 : 0)
+    compare(a.object.kind, b.object.kind) ||
+    compare(a.object.metadata.name, b.object.metadata.name)
   );
 }
 

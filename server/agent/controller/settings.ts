@@ -174,10 +174,9 @@ export class Settings {
   /** `apps_Deployment`, `Service`, or `all`. */
   #rule(key: string, which: string, text: string): IgnoreDifference[] {
     const rule = this.#yaml(key, text);
+    if (which === "all") return read(rule, "*", "*");
     const parts = which.split("_");
-    const [group, kind] =
-      which === "all" ? ["*", "*"] : parts.length > 1 ? [parts.slice(0, -1).join("_") || "", parts.at(-1)!] : ["", which];
-    return read(rule, group!.replace(/^_/, "*"), kind!);
+    return read(rule, parts.slice(0, -1).join("_").replace(/^_/, "*"), parts.at(-1)!);
   }
 
   /** The older form: one text with `group/kind` as keys and a text in each. */

@@ -38,11 +38,7 @@ export const codeCommit: Browse = {
         url: {
           ssh: found.cloneUrlSsh ?? "",
           https,
-          "https-fips": https.startsWith(PLAIN_HTTPS)
-            ? https.replace(PLAIN_HTTPS, FIPS_HTTPS)
-            : https.startsWith(FIPS_HTTPS)
-              ? https
-              : undefined,
+          "https-fips": fipsOf(https),
         },
         defaultBranch: found.defaultBranch,
         labels: [],
@@ -146,3 +142,8 @@ export const codeCommitProvider: Provider<Browse> = {
     });
   },
 };
+
+function fipsOf(https: string): string | undefined {
+  const fips = https.startsWith(PLAIN_HTTPS) ? https.replace(PLAIN_HTTPS, FIPS_HTTPS) : https;
+  return fips.startsWith(FIPS_HTTPS) ? fips : undefined;
+}

@@ -1,3 +1,4 @@
+import { compare as byValue } from "../../../base/lang/compare.ts";
 import { print, sprintf } from "./format.ts";
 import { type Callable, fn } from "./function.ts";
 import { byBytes, isMap, isTrue, Opaque, StringMap, TemplateError, typeName, type Value } from "./value.ts";
@@ -59,7 +60,8 @@ function indexOf(item: Value, key: Value): Value {
   if (isMap(item)) {
     if (key === undefined || key === null) throw new TemplateError("value is nil; should be of type string");
     if (typeof key !== "string") throw new TemplateError(`value has type ${typeName(key)}; should be string`);
-    return item.has(key) ? item.get(key) : item instanceof StringMap ? "" : null;
+    if (item.has(key)) return item.get(key);
+    return item instanceof StringMap ? "" : null;
   }
   if (!Array.isArray(item) && typeof item !== "string") throw new TemplateError(`can't index item of type ${typeName(item)}`);
   if (typeof key !== "bigint") throw new TemplateError(`cannot index slice/array with type ${typeName(key)}`);
@@ -92,5 +94,5 @@ function compare(a: Value, b: Value): number {
     throw new TemplateError(`invalid type for comparison: ${typeName(x === undefined ? a : b)}`);
   if (x !== y) throw new TemplateError(`incompatible types for comparison: ${typeName(a)} and ${typeName(b)}`);
   if (x === "string") return byBytes(a as string, b as string);
-  return (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
+  return byValue(a as number, b as number);
 }

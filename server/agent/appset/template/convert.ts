@@ -32,7 +32,8 @@ export function asInt(value: Value): bigint {
   }
   const digits = /^0[0-7]+$/.test(found[2]!) ? `0o${found[2]!.slice(1)}` : found[2]!.toLowerCase();
   const size = BigInt(digits);
-  return size > 0x7fffffffffffffffn ? 0n : found[1] === "-" ? -size : size;
+  if (size > 0x7fffffffffffffffn) return 0n;
+  return found[1] === "-" ? -size : size;
 }
 
 export function asFloat(value: Value): number {
@@ -43,6 +44,6 @@ export function asFloat(value: Value): number {
 
 export function asList(value: Value, name: string): Value[] {
   if (Array.isArray(value)) return value;
-  const kind = value === null || value === undefined ? "invalid" : isMap(value) ? "map" : typeof value;
-  throw new TemplateError(`Cannot ${name} on type ${kind}`);
+  const kind = isMap(value) ? "map" : typeof value;
+  throw new TemplateError(`Cannot ${name} on type ${value === null || value === undefined ? "invalid" : kind}`);
 }

@@ -213,7 +213,9 @@ class Run {
   #argument(arg: Arg, kind: string, dot: Value, vars: Variable[]): Value {
     this.#budget.step();
     if (arg.kind === "nil") {
-      if (["any", "value", "map", "list"].includes(kind)) return kind === "map" ? new Map() : kind === "list" ? [] : null;
+      if (kind === "map") return new Map();
+      if (kind === "list") return [];
+      if (kind === "any" || kind === "value") return null;
       throw this.#fail(arg, `cannot assign nil to ${kind}`);
     }
     if (arg.kind === "constant" && arg.ideal) {
@@ -242,21 +244,8 @@ class Run {
       if (kind === "list") return [];
       throw this.#fail(node, `invalid value; expected ${kind}`);
     }
-    const ok =
-      kind === "string"
-        ? typeof value === "string"
-        : kind === "int"
-          ? typeof value === "bigint"
-          : kind === "bool"
-            ? typeof value === "boolean"
-            : kind === "float"
-              ? typeof value === "number"
-              : kind === "map"
-                ? isMap(value) && !(value instanceof StringMap)
-                : kind === "list"
-                  ? Array.isArray(value)
-                  : value instanceof Opaque && value.type === kind;
-    if (ok) return value;
+    const isOfKind = KINDS[kind];
+    if (isOfKind ? isOfKind(value) : value instanceof Opaque && value.type === kind) return value;
     const named = { map: "map[string]interface {}", list: "[]interface {}", float: "float64" }[kind] ?? kind;
     throw this.#fail(node, `wrong type for value; expected ${named}; got ${value === null ? "interface {}" : typeName(value)}`);
   }
@@ -296,7 +285,7 @@ class Run {
       else if (isMap(value)) {
         if (value.has(name)) value = value.get(name);
         else if (this.#missing === "error") throw this.#fail(node, `map has no entry for key ${JSON.stringify(name)}`);
-        else value = this.#missing === "zero" ? (value instanceof StringMap ? "" : null) : undefined;
+        else value = this.#missing === "zero" ? zeroOf(value) : undefined;
       } else {
         const member: Value = value instanceof Opaque ? value.member(name) : undefined;
         if (member === undefined) throw this.#fail(node, `can't evaluate field ${name} in type ${kindName(value)}`);
@@ -321,3 +310,15 @@ function assign(vars: Variable[], name: string, value: Value): void {
   const found = vars.findLast((one) => one.name === name);
   if (found) found.value = value;
 }
+
+const zeroOf = (map: Value): Value => (map instanceof StringMap ? "" : null);
+
+/** What an argument of each kind may be; of the other kinds, an object of that type. */
+const KINDS: Readonly<Record<string, (value: Value) => boolean>> = {
+  string: (value) => typeof value === "string",
+  int: (value) => typeof value === "bigint",
+  bool: (value) => typeof value === "boolean",
+  float: (value) => typeof value === "number",
+  map: (value) => isMap(value) && !(value instanceof StringMap),
+  list: (value) => Array.isArray(value),
+};

@@ -90,8 +90,8 @@ export function sprintf(format: string, args: Value[]): string {
 
 function shape(verb: string, value: Value, flags: string, precision: number | undefined): string {
   const bad = () => (value === null || value === undefined ? `%!${verb}(<nil>)` : `%!${verb}(${typeName(value)}=${text(value)})`);
-  const signed = (shown: string) =>
-    flags.includes("+") && !shown.startsWith("-") ? `+${shown}` : flags.includes(" ") && !shown.startsWith("-") ? ` ${shown}` : shown;
+  const sign = ["+", " "].find((flag) => flags.includes(flag)) ?? "";
+  const signed = (shown: string) => (shown.startsWith("-") ? shown : `${sign}${shown}`);
   visit();
   if (verb === "T") return typeName(value);
   if (Array.isArray(value) && !"p".includes(verb)) return `[${value.map((one) => shape(verb, one, flags, precision)).join(" ")}]`;

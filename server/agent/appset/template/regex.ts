@@ -91,8 +91,8 @@ function translate(pattern: string): { source: string; flags: string } {
       else if (/[1-9]/.test(next)) throw new TemplateError(`error parsing regexp: invalid escape sequence: \`\\${next}\``);
       else if (next === "x" && rest[i + 1] === "{") {
         source += "\\u";
-      } else if (/[\p{L}\p{Nd}]/u.test(next)) source += `\\${next}`;
-      else source += /[\^$\\.*+?()[\]{}|/-]/.test(next) ? (next === "-" ? "\\x2d" : `\\${next}`) : next;
+      } else if (next === "-") source += "\\x2d";
+      else source += /[\p{L}\p{Nd}^$\\.*+?()[\]{}|/]/u.test(next) ? `\\${next}` : next;
     } else if (c === "[") {
       const { text, end } = charClass(rest, i, pattern);
       source += text;
@@ -126,7 +126,7 @@ function charClass(text: string, from: number, pattern: string): { text: string;
       i += named[0].length - 1;
     } else if (c === "\\") {
       const next = text[++i] ?? "";
-      out += /[\p{L}\p{Nd}]/u.test(next) ? `\\${next}` : /[\^$\\.*+?()[\]{}|/-]/.test(next) ? `\\${next}` : next;
+      out += /[\p{L}\p{Nd}^$\\.*+?()[\]{}|/-]/u.test(next) ? `\\${next}` : next;
     } else if ("[]()|{}/".includes(c) || (c === "-" && (first || text[i + 1] === "]"))) out += `\\${c}`;
     else out += c;
   }

@@ -114,7 +114,9 @@ function inZone(ms: number, zone: string): Time {
     const found = /GMT([+-])(\d\d):(\d\d)/.exec(parts.find(({ type }) => type === "timeZoneName")!.value);
     const offset = found ? (found[1] === "-" ? -1 : 1) * (Number(found[2]) * 60 + Number(found[3])) : 0;
     const short = named.find(({ type }) => type === "timeZoneName")!.value;
-    return new Time(ms, offset, short.startsWith("GMT") && short !== "GMT" ? (found ? `${found[1]}${found[2]}` : short) : short);
+    // A zone without a short name of its own is called by its offset.
+    const isOffset = short.startsWith("GMT") && short !== "GMT" && found;
+    return new Time(ms, offset, isOffset ? `${found[1]}${found[2]}` : short);
   } catch {
     return new Time(ms);
   }
@@ -140,11 +142,14 @@ function durationText(seconds: number): string {
   const sign = seconds < 0 ? "-" : "";
   const all = Math.abs(seconds);
   const [h, m, s] = [Math.floor(all / 3_600), Math.floor((all % 3_600) / 60), all % 60];
-  return sign + (h ? `${h}h${m}m${s}s` : m ? `${m}m${s}s` : `${s}s`);
+  const hours = h ? `${h}h` : "";
+  const minutes = h || m ? `${m}m` : "";
+  return `${sign}${hours}${minutes}${s}s`;
 }
 
 function durationRound(value: Value): string {
-  const ms = typeof value === "string" ? (duration(value) ?? 0) : value instanceof Time ? Date.now() - value.ms : Number(value) / 1_000_000;
+  const since = value instanceof Time ? Date.now() - value.ms : Number(value) / 1_000_000;
+  const ms = typeof value === "string" ? (duration(value) ?? 0) : since;
   const all = Math.abs(ms) / 1_000;
   for (const [unit, size] of [
     ["y", 31_536_000],
@@ -167,6 +172,12 @@ const modify = (strict: boolean) =>
   });
 
 /** Reads a time by a layout of Go. */
+function numberPattern(name: string): string {
+  if (/^[.,]/.test(name)) return "[.,]\\d+";
+  if (/07/.test(name)) return "Z|[+-]\\d\\d(?::?\\d\\d)?";
+  return name.length === 2 && name !== "_2" ? "\\d{2}" : "\\s?\\d{1,2}";
+}
+
 function read(given: string, text: string): Time | undefined {
   const layout = fitting(given);
   const names: string[] = [];
@@ -189,7 +200,7 @@ function read(given: string, text: string): Time | undefined {
     if (i >= words.length) return;
     const name = words[i]!;
     names.push(name);
-    source += `(${word[name] ?? (/^[.,]/.test(name) ? "[.,]\\d+" : /07/.test(name) ? "Z|[+-]\\d\\d(?::?\\d\\d)?" : name.length === 2 && name !== "_2" ? "\\d{2}" : "\\s?\\d{1,2}")})`;
+    source += `(${word[name] ?? numberPattern(name)})`;
   });
   const found = new RegExp(`^${source}$`).exec(text);
   if (!found) return undefined;
@@ -239,11 +250,10 @@ export const DATES: Record<string, Callable> = {
   mustDateModify: modify(true),
   must_date_modify: modify(true),
   ago: fn("a", ([value]) => durationText(Math.round((Date.now() - timeOf(value).ms) / 1_000))),
-  duration: fn("a", ([value]) =>
-    durationText(
-      typeof value === "string" ? (/^[+-]?\d+$/.test(value) ? Number(value) : 0) : typeof value === "bigint" ? Number(value) : 0,
-    ),
-  ),
+  duration: fn("a", ([value]) => {
+    const isCount = typeof value === "bigint" || (typeof value === "string" && /^[+-]?\d+$/.test(value));
+    return durationText(isCount ? Number(value) : 0);
+  }),
   durationRound: fn("a", ([value]) => durationRound(value)),
   toDate: fn("ss", ([layout, text]) => read(layout, text) ?? ZERO()),
   mustToDate: fn("ss", ([layout, text]) => {

@@ -144,7 +144,8 @@ function urlJoin(map: ValueMap): string {
     string,
   ];
   const path = encodeURI(part("path"));
-  const authority = host || user ? `//${user ? `${user}@` : ""}${host}` : scheme && path.startsWith("//") ? "//" : "";
+  const none = scheme && path.startsWith("//") ? "//" : "";
+  const authority = host || user ? `//${user ? `${user}@` : ""}${host}` : none;
   const slash = authority && path && !path.startsWith("/") ? "/" : "";
   return `${scheme ? `${scheme}:` : ""}${opaque || authority + slash + path}${query ? `?${query}` : ""}${fragment ? `#${queryEscape(fragment).replaceAll("+", "%20")}` : ""}`;
 }
@@ -195,7 +196,7 @@ export const ENCODE: Record<string, Callable> = {
   randNumeric: random("0123456789"),
   randAlphaNum: random(`${ALPHA}0123456789`),
   randAscii: random(ASCII),
-  randBytes: fn("i", ([count]) => randomBytes(Number(count > 10_000n ? 10_000n : count < 0n ? 0n : count)).toString("base64")),
+  randBytes: fn("i", ([count]) => randomBytes(Math.min(10_000, Math.max(0, Number(count)))).toString("base64")),
   shuffle: fn("s", ([s]) => {
     const chars = [...(s as string)];
     for (let i = chars.length - 1; i > 0; i--) {

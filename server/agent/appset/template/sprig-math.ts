@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { compare } from "../../../base/lang/compare.ts";
 import { asFloat, asInt } from "./convert.ts";
 import { decimals } from "./decimal.ts";
 import { type Callable, fn } from "./function.ts";
@@ -9,7 +10,7 @@ const notZero = (value: bigint) => {
   if (value === 0n) throw new TemplateError("runtime error: integer divide by zero");
   return value;
 };
-const ordered = (args: Value[]) => args.map(asInt).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+const ordered = (args: Value[]) => args.map(asInt).sort(compare);
 const most = fn("aa*", (args) => ordered(args).at(-1));
 
 const counted = (operation: Parameters<typeof decimals>[0]) =>
@@ -20,9 +21,9 @@ function round(value: number, digits: bigint, halfUpFrom = 0.5): number {
   const scaled = value * factor;
   const whole = Math.trunc(scaled);
   const rest = scaled - whole;
-  const up = rest >= halfUpFrom;
-  const result = scaled > 0 ? (up ? Math.ceil(scaled) : Math.floor(scaled)) : -rest >= halfUpFrom ? Math.floor(scaled) : Math.ceil(scaled);
-  return result / factor + 0;
+  // Away from zero, from there on.
+  const away = scaled > 0 ? Math.ceil(scaled) : Math.floor(scaled);
+  return (Math.abs(rest) >= halfUpFrom ? away : whole) / factor + 0;
 }
 
 const MAX = 10_000;
@@ -36,12 +37,17 @@ function steps(from: bigint, to: bigint, by: bigint): bigint[] {
   return list;
 }
 
+const towards = (from: bigint, to: bigint): bigint => (to < from ? -1n : 1n);
+
+const through = (from: bigint, to: bigint, by: bigint): string => steps(from, to + (by > 0n ? 1n : -1n), by).join(" ");
+
 function seq(args: bigint[]): string {
   const [a, b, c] = args;
-  const [from, by, to] = args.length === 1 ? [1n, a! < 1n ? -1n : 1n, a!] : args.length === 2 ? [a!, b! < a! ? -1n : 1n, b!] : [a!, b!, c!];
-  if (args.length === 0 || args.length > 3) return "";
-  if (args.length === 3 && ((to < from && by > 0n) || (to > from && by < 0n))) return "";
-  return steps(from, to + (by > 0n ? 1n : -1n), by).join(" ");
+  if (args.length === 1) return through(1n, a!, towards(1n, a!));
+  if (args.length === 2) return through(a!, b!, towards(a!, b!));
+  if (args.length !== 3) return "";
+  const [from, by, to] = [a!, b!, c!];
+  return (to < from && by > 0n) || (to > from && by < 0n) ? "" : through(from, to, by);
 }
 
 export const MATH: Record<string, Callable> = {

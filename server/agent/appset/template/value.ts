@@ -71,7 +71,8 @@ export function kindName(value: Value): string {
   if (value === undefined || value === null) return "invalid";
   if (Array.isArray(value)) return "slice";
   if (isMap(value)) return "map";
-  return value instanceof Opaque ? (value.type.startsWith("*") ? "ptr" : "struct") : typeName(value);
+  if (value instanceof Opaque) return value.type.startsWith("*") ? "ptr" : "struct";
+  return typeName(value);
 }
 
 /** Whether a condition holds. */

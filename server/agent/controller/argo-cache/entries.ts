@@ -61,7 +61,8 @@ export class Entries {
     const on = await hosts.of(destination, pods, options.nodeLabels);
     const shards = shardsOf({ nodes, orphanedNodes, hosts: on }, access.treeShardSize);
     const result = await this.#tree(name, entry, shards, digest(shards));
-    return { result: result === "unchanged" ? states : states === "too large" && result === "written" ? states : result, unsettled };
+    const isStates = result === "unchanged" || (result === "written" && states === "too large");
+    return { result: isStates ? states : result, unsettled };
   }
 
   async remove(name: string, shards: number): Promise<boolean> {

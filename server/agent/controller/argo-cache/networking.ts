@@ -67,9 +67,10 @@ function partOf(group: string, object: KubeObject): Networking | undefined {
 
 type Address = { hostname?: string; ip?: string };
 const balancers = ({ status }: KubeObject): Address[] =>
-  list(status?.loadBalancer?.ingress).flatMap(({ hostname, ip }): Address[] =>
-    text(hostname) ? [{ hostname: String(hostname) }] : text(ip) ? [{ ip: String(ip) }] : [],
-  );
+  list(status?.loadBalancer?.ingress).flatMap(({ hostname, ip }): Address[] => {
+    if (text(hostname)) return [{ hostname: String(hostname) }];
+    return text(ip) ? [{ ip: String(ip) }] : [];
+  });
 
 function ingress(object: KubeObject): Networking {
   const { spec, metadata } = object;
@@ -115,7 +116,8 @@ function route({ spec, metadata }: KubeObject): Networking {
 function gateway({ spec, status, metadata }: KubeObject): Networking {
   const addresses = list(status?.addresses).flatMap(({ type, value }): Address[] => {
     if (!text(value)) return [];
-    return type === "Hostname" ? [{ hostname: value }] : type === "IPAddress" || !type ? [{ ip: value }] : [];
+    if (type === "Hostname") return [{ hostname: value }];
+    return type === "IPAddress" || !type ? [{ ip: value }] : [];
   });
   const silent = /^(1|t|true)$/i.test(metadata.annotations?.["argocd.argoproj.io/ignore-default-links"] ?? "");
   const urls = list(spec?.listeners).flatMap(({ hostname, protocol, port }) => {

@@ -1,3 +1,4 @@
+import { compare } from "../../../base/lang/compare.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
 import type { Application } from "../application.ts";
@@ -37,7 +38,7 @@ export function partsOf(app: Application, destination: Destination, { wanted, ve
   const here = destination.live.ofApp(label);
   for (const live of prunable(here, all, mine)) parts.set(keyOf(live), { key: keyOf(live), live, hook: false, modified: false });
   for (const [key, live] of here) if (hookOf(live) && mine(live)) parts.set(key, { key, live, hook: true, modified: false });
-  return [...parts.values()].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return [...parts.values()].sort((a, b) => compare(a.key, b.key));
 }
 
 export const isSecret = (object: KubeObject): boolean => object.kind === "Secret" && gvkOf(object).group === "";

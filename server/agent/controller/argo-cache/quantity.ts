@@ -4,13 +4,14 @@ const FORM = /^([+-]?)(\d{0,24})(?:\.(\d{0,24}))?(?:([KMGTPE]i|[numkMGTPE])|[eE]
 
 /** Thousandths of a quantity such as `250m` or `1.5Gi`, rounded up as Kubernetes does; 0 for other texts. */
 export function milli(quantity: unknown): number {
-  const match = FORM.exec(typeof quantity === "number" ? String(quantity) : typeof quantity === "string" ? quantity.trim() : "");
+  const match = typeof quantity === "number" || typeof quantity === "string" ? FORM.exec(String(quantity).trim()) : null;
   if (!match) return 0;
   const [, sign, whole = "", fraction = "", suffix = "", exponent] = match;
   if (!whole && !fraction) return 0;
   const binary = BINARY[suffix];
   let value = BigInt(`${whole}${fraction}` || "0") * 1_000n * (binary ?? 1n);
-  const power = (binary ? 0 : exponent === undefined ? DECIMAL[suffix]! : Number(exponent)) - fraction.length;
+  const decimal = exponent === undefined ? DECIMAL[suffix]! : Number(exponent);
+  const power = (binary ? 0 : decimal) - fraction.length;
   if (power >= 0) value *= 10n ** BigInt(power);
   else {
     const by = 10n ** BigInt(-power);

@@ -1,3 +1,4 @@
+import { compare } from "../../../base/lang/compare.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
 import { Below, type BelowOptions } from "../cluster/below.ts";
@@ -121,8 +122,7 @@ function permitted(destination: Destination, roots: readonly KubeObject[], found
 
 const fullName = ({ group = "", kind, namespace = "", name }: ResourceNode): string => `${group}/${kind}/${namespace}/${name}`;
 function byFullName(a: ResourceNode, b: ResourceNode): number {
-  const [x, y] = [fullName(a), fullName(b)];
-  return x < y ? -1 : x > y ? 1 : 0;
+  return compare(fullName(a), fullName(b));
 }
 
 /** A tree in pieces of so many items; the first one says how many there are. Without a size it is one piece. */

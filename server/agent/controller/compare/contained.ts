@@ -81,10 +81,12 @@ function names(desired: unknown, applied: FieldSet): boolean {
     if (field === "." || field === `f:${LAST_APPLIED}`) return true;
     // The keys of an item are its manager's, also where the desired one leaves them to the cluster.
     if (field === "f:protocol" && isMap(desired) && desired.protocol === undefined) return true;
-    const next = field.startsWith("f:") ? (isMap(desired) ? desired[field.slice(2)] : undefined) : itemOf(desired, field);
+    const next = field.startsWith("f:") ? mapValue(desired, field.slice(2)) : itemOf(desired, field);
     return next !== undefined && (Object.keys(below).length === 0 || names(next, below));
   });
 }
+
+const mapValue = (desired: unknown, name: string): unknown => (isMap(desired) ? desired[name] : undefined);
 
 function itemOf(desired: unknown, field: string): unknown {
   if (!Array.isArray(desired)) return undefined;

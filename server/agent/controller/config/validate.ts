@@ -6,7 +6,9 @@ export function validate({ spec }: Application): Failure | undefined {
   if (!spec || typeof spec !== "object") return stop("SpecMissing", "the application has no spec");
   const dry = spec.sourceHydrator === undefined || spec.sourceHydrator === null ? undefined : hydration(spec.sourceHydrator);
   if (dry) return dry;
-  const sources = spec.sourceHydrator ? [] : spec.sources?.length ? spec.sources : spec.source ? [spec.source] : [];
+  const single = spec.source ? [spec.source] : [];
+  const given = spec.sources?.length ? spec.sources : single;
+  const sources = spec.sourceHydrator ? [] : given;
   if (!spec.sourceHydrator && sources.length === 0) return stop("SourceMissing", "spec.source is missing");
   for (const [i, source] of sources.entries()) {
     const at = spec.sources?.length ? `spec.sources[${i}]` : "spec.source";

@@ -356,7 +356,7 @@ class Run {
     const resource = await client.discovery.find(group, version, kind);
     if (resource.kind !== "done") return resource;
     const policy = syncOption("PrunePropagationPolicy", undefined, this.#options) ?? "foreground";
-    const propagation = policy === "background" ? "Background" : policy === "orphan" ? "Orphan" : "Foreground";
+    const propagation = PROPAGATION.get(policy) ?? "Foreground";
     const { namespace, name, uid } = object.metadata;
     const deleted = await writer.delete(resource.value, namespace, name, { propagation, uid });
     // The answer is a Status when it is gone at once, and the object itself while finalizers hold it.
@@ -384,5 +384,9 @@ class Run {
 }
 
 const FAILED = { status: "SyncFailed" } as const;
+const PROPAGATION: ReadonlyMap<string, "Background" | "Orphan"> = new Map([
+  ["background", "Background"],
+  ["orphan", "Orphan"],
+]);
 
 const missing = ({ object }: Task): string => `${describe(object)} is missing, it might have been deleted`;

@@ -30,6 +30,7 @@ export function expand(text: string, env: BuildEnv): string {
     const name = braced ?? bare ?? "";
     // A digit is a name of its own, like in a shell.
     if (bare && /^\d/.test(bare) && bare.length > 1) return bare.slice(1);
-    return name === "$" ? "$" : Object.hasOwn(env, name) ? env[name]! : "";
+    if (name === "$") return "$";
+    return Object.hasOwn(env, name) ? env[name]! : "";
   });
 }

@@ -142,7 +142,8 @@ function anonymous({ url, lfs, ways, proxy, noProxy, knownHosts, ca, insecure, i
 /** The scheme, user and host: where the parent's credentials may go. */
 function placeOf(url: string): string {
   const normal = normaliseUrl(url);
-  return isSsh(url) ? normal.split("/").slice(0, 3).join("/") : URL.canParse(normal) ? new URL(normal).origin : normal;
+  if (isSsh(url)) return normal.split("/").slice(0, 3).join("/");
+  return URL.canParse(normal) ? new URL(normal).origin : normal;
 }
 
 const isBelow = (url: string, prefix: string): boolean => url === prefix || url.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`);

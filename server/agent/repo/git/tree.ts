@@ -118,6 +118,12 @@ export class GitTree extends Tree {
 /** `a//./b` → `a`, `b`; `..` stays, for the walk to judge. */
 export const segments = (path: string): string[] => path.split("/").filter((part) => part !== "" && part !== ".");
 
+const KINDS: ReadonlyMap<string, Entry["kind"]> = new Map([
+  ["40000", "tree"],
+  ["120000", "link"],
+  ["160000", "submodule"],
+]);
+
 function parseTree(content: Buffer): Entry[] {
   const entries: Entry[] = [];
   for (let at = 0; at < content.length; ) {
@@ -127,8 +133,7 @@ function parseTree(content: Buffer): Entry[] {
     const name = content.toString("utf8", blank + 1, zero);
     const sha = content.toString("hex", zero + 1, zero + 21);
     at = zero + 21;
-    const kind = mode === "40000" ? "tree" : mode === "120000" ? "link" : mode === "160000" ? "submodule" : "blob";
-    entries.push({ name, kind, sha, executable: mode === "100755" });
+    entries.push({ name, kind: KINDS.get(mode) ?? "blob", sha, executable: mode === "100755" });
   }
   return entries;
 }

@@ -174,13 +174,16 @@ export function* fields(message: Buffer): Generator<[number, Buffer | number]> {
     const [field, wire] = [Math.floor(tag / 8), tag % 8];
     if (wire === 0) yield [field, read()];
     else {
-      const size = wire === 2 ? read() : wire === 1 ? 8 : wire === 5 ? 4 : Number.NaN;
+      const size = wire === 2 ? read() : (FIXED_BYTES[wire] ?? Number.NaN);
       if (!(at + size <= message.length)) throw new Error("a message ends early");
       yield [field, message.subarray(at, at + size)];
       at += size;
     }
   }
 }
+
+/** Of the wire types with a fixed size. */
+const FIXED_BYTES: Readonly<Record<number, number>> = { 1: 8, 5: 4 };
 
 export const flagField = (field: number): Buffer => number(field, 1);
 const first = (message: Buffer, wanted: number): Buffer | undefined => {
