@@ -119,7 +119,7 @@ const CROWDED: Record<string, number> = {
   "modules/constructs": 21,
   "openapi/rules": 24,
   "provider/protocol/rpc": 22,
-  "provider/resources": 35,
+  "provider/resources": 34,
   "server/agent/appset": 23,
   "server/agent/appset/template": 20,
   "server/agent/controller/argo-cache": 17,

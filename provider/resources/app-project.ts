@@ -4,7 +4,7 @@ import { attr, index, type Path, root } from "../value/path.ts";
 import { isMap, type Value, type ValueMap } from "../value/value.ts";
 import { judgeDelivered } from "../wait/delivered.ts";
 import { given, isBelowAgent } from "./checks.ts";
-import { createResource } from "./crud.ts";
+import { createResource } from "./crud/resource.ts";
 
 export const appProject = createResource(noun, { validate, judge: judgeDelivered("agent") });
 

@@ -6,7 +6,7 @@ import { attr, index, type Path, root } from "../value/path.ts";
 import { Decimal, field, isMap, stringField, type ValueMap } from "../value/value.ts";
 import { judgeApplicationSet } from "../wait/application-set.ts";
 import { given, isBelowAgent, known, warnWithoutProject } from "./checks.ts";
-import { createResource } from "./crud.ts";
+import { createResource } from "./crud/resource.ts";
 
 export const applicationSet = createResource(noun, { validate, judge: judgeApplicationSet });
 

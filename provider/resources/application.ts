@@ -4,7 +4,7 @@ import { attr, index, type Path, root } from "../value/path.ts";
 import { field, isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
 import { judgeApplication } from "../wait/application.ts";
 import { exclusive, given, isBelowAgent, known, warnWithoutProject } from "./checks.ts";
-import { createResource } from "./crud.ts";
+import { createResource } from "./crud/resource.ts";
 
 export const application = createResource(noun, { validate, judge: judgeApplication });
 

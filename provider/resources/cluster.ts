@@ -6,7 +6,7 @@ import { attr, root } from "../value/path.ts";
 import { field, isMap, stringField, type ValueMap } from "../value/value.ts";
 import { judgeDelivered } from "../wait/delivered.ts";
 import { checkPem, known, PEM } from "./checks.ts";
-import { createResource } from "./crud.ts";
+import { createResource } from "./crud/resource.ts";
 
 export const cluster = createResource(noun, { validate, judge: judgeDelivered("server") });
 

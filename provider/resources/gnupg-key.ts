@@ -3,7 +3,7 @@ import type { Diagnostics } from "../schema/diagnostics.ts";
 import { attr, root } from "../value/path.ts";
 import { stringField, type ValueMap } from "../value/value.ts";
 import { judgeDelivered } from "../wait/delivered.ts";
-import { createResource } from "./crud.ts";
+import { createResource } from "./crud/resource.ts";
 
 export const gnupgKey = createResource(noun, { validate, judge: judgeDelivered("public_key") });
 

@@ -1,4 +1,4 @@
 import { organization as noun } from "../generated/organization.ts";
-import { createResource } from "./crud.ts";
+import { createResource } from "./crud/resource.ts";
 
 export const organization = createResource(noun);

@@ -4,7 +4,7 @@ import { attr, root } from "../value/path.ts";
 import { stringField, type ValueMap } from "../value/value.ts";
 import { judgeDelivered } from "../wait/delivered.ts";
 import { checkPem, PEM } from "./checks.ts";
-import { createResource } from "./crud.ts";
+import { createResource } from "./crud/resource.ts";
 
 export const repositoryCertificate = createResource(noun, { validate, judge: judgeDelivered("host") });
 

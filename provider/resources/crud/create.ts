@@ -1,0 +1,71 @@
+import type { Client, Limit, Place, Reply, Stored } from "../../client/client.ts";
+import { later } from "../../client/pause.ts";
+import { report } from "../../client/problem.ts";
+import type { ApplyContext, Change } from "../../protocol/provider.ts";
+import { meaning } from "../../schema/same.ts";
+import type { Json } from "../../value/json.ts";
+import type { Value } from "../../value/value.ts";
+import { sealCredentials } from "../credentials.ts";
+import { leftBehind, noteAdopted } from "../replace.ts";
+import { placeOf, printNoun, printPlace, printStored } from "../scope.ts";
+import { toSpec } from "../spec.ts";
+import { ATTEMPTS, limitOf, type ResourceKind, taking } from "./kind.ts";
+import { settle } from "./settle.ts";
+
+/** How long an interrupted creation waits for the answer to what it has sent. */
+const GRACE_MS = 10_000;
+
+/** Creates the object, or takes over one that is there (`adopt`). Null when there is nothing to keep in the state. */
+export async function create(kind: ResourceKind, { config, planned }: Change, context: ApplyContext<Client>): Promise<Value> {
+  const { noun, ways, attributes, spec } = kind;
+  const action = `Creating ${printStored(noun, placeOf(noun, planned))}`;
+  const client = await context.client();
+  const [place, limit, { diagnostics, log }] = [placeOf(noun, planned), limitOf(planned, "create", context.signal), context];
+  const adopt = planned.get("adopt") === true;
+  let reply: Reply<Stored>;
+  let body: object;
+  let attempt = 0;
+  do {
+    const plain = toSpec(spec, planned);
+    const sealed = kind.hasCredentials
+      ? await sealCredentials({ client, attributes, config, spec: plain, place, limit, log, diagnostics, action })
+      : undefined;
+    if (sealed === null) return null;
+    body = { ...plain, ...sealed };
+    const condition = adopt ? { move: kind.movable, ...taking(kind, planned) } : ({ ifNoneMatch: "*" } as const);
+    try {
+      limit.signal.throwIfAborted();
+      // An interrupt must not cut off the answer, or the object would be in no state.
+      reply = await client.put(place, body, condition, { ...limit, signal: later(limit.signal, GRACE_MS) });
+    } catch (error) {
+      if (!context.signal.aborted) throw error;
+      diagnostics.error(`${action}: interrupted`, "The run was interrupted before the service had answered. Apply again.");
+      return leftBehind(client, noun, planned);
+    }
+  } while (!reply.ok && reply.problem.code === "credentials_key_mismatch" && ++attempt < ATTEMPTS);
+  // An answer that got lost on the way may have created it: then it is exactly what was sent.
+  if (!reply.ok && reply.repeated && reply.problem.code === "already_exists") reply = await ours(client, place, body, limit, reply);
+  if (!reply.ok) {
+    if (reply.problem.code === "already_exists")
+      diagnostics.error(
+        `${action}: it exists already`,
+        `The ${printNoun(noun)} ${printPlace(place)} exists already. Import it (\`terraform import ${noun.type}.NAME ${printPlace(place)}\`), or take it over with \`adopt = true\`. A replacement with \`create_before_destroy\` needs \`adopt = true\`, or another \`id\`.`,
+        [{ attr: "id" }],
+      );
+    else report(diagnostics, action, reply.problem, attributes);
+    return leftBehind(client, noun, planned);
+  }
+  if (adopt && reply.status === 200) noteAdopted(client, reply.body.uid);
+  else ways.replaced?.(client, place);
+  return settle(kind, { client, stored: reply.body, planned, limit, action, created: true }, context);
+}
+
+/** The object, if it is what was sent; else the refusal. */
+async function ours(client: Client, place: Place, sent: object, limit: Limit, refusal: Reply<Stored>): Promise<Reply<Stored>> {
+  const found = await client.get(place, limit);
+  if (!found.ok) return refusal;
+  const same = Object.entries(sent).every(
+    ([name, value]) => name === "sealedCredentials" || meaning(value as Json) === meaning((found.body.spec[name] ?? null) as Json),
+  );
+  return same ? found : refusal;
+}
