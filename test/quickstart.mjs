@@ -5,6 +5,7 @@
  *   npm run quickstart -- --port 9000           the service's port; default 8080
  *   npm run quickstart -- --kubeconfig FILE [--context NAME] --address URL --image REF     on a cluster you have
  *   npm run quickstart -- --status              what runs
+ *   npm run dev                                 the same, and again after each change of the code
  *   npm run quickstart -- --down                removes everything it made
  *
  * This file needs Node alone: it says what is missing before anything is changed, installs the packages, and hands over.
@@ -30,6 +31,7 @@ function flags() {
         address: { type: "string" },
         image: { type: "string" },
         status: { type: "boolean", default: false },
+        watch: { type: "boolean", default: false },
         down: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },
@@ -89,4 +91,4 @@ else {
 const { register } = await import("tsx/esm/api");
 register();
 const { quickstart } = await import("./quickstart/main.ts");
-process.exitCode = await quickstart({ root, port, own, status: given.status, down: given.down });
+process.exitCode = await quickstart({ root, port, own, status: given.status, down: given.down, watch: given.watch });

@@ -1,5 +1,6 @@
 import { MachineLacks } from "../cluster/node.ts";
 import { palette } from "../progress.mjs";
+import { dev } from "./dev.ts";
 import { down } from "./down.ts";
 import { status } from "./show.ts";
 import { Memory, type OwnCluster } from "./state.ts";
@@ -11,6 +12,8 @@ export interface Flags {
   own?: OwnCluster;
   status: boolean;
   down: boolean;
+  /** Again after each change of the code. */
+  watch: boolean;
 }
 
 /** The part of the quickstart that needs packages; gives the exit code. */
@@ -27,7 +30,7 @@ export async function quickstart(flags: Flags): Promise<number> {
     if (flags.down) return await down(flags.root, memory);
     if (flags.status) return await status(flags.root, memory);
     const options: Options = { root: flags.root, memory, port: flags.port, signal: stop.signal, ...(flags.own ? { own: flags.own } : {}) };
-    return await up(options);
+    return await (flags.watch ? dev(options) : up(options));
   } catch (error) {
     if (stop.signal.aborted) {
       console.error(
