@@ -1,3 +1,4 @@
+import { pause } from "../base/process/pause.ts";
 import type { KubeClient } from "./client.ts";
 import { KUBE } from "./errors.ts";
 import type { KubeObject } from "./object.ts";
@@ -89,17 +90,4 @@ function claim(object: KubeObject, holder: string): KubeObject {
     ...object,
     spec: { holderIdentity: holder, leaseDurationSeconds: LEASE_SECONDS, acquireTime: now, renewTime: now, leaseTransitions: transitions },
   };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const finish = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, ms);
-    signal.addEventListener("abort", finish, { once: true });
-  });
 }

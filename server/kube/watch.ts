@@ -1,4 +1,5 @@
 import type { Failure } from "../base/outcome.ts";
+import { pause } from "../base/process/pause.ts";
 import { follow, onAbort } from "../base/process/signal.ts";
 import type { KubeClient } from "./client.ts";
 import { KUBE } from "./errors.ts";
@@ -119,17 +120,4 @@ async function* lines(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
     }
     if (from < chunk.length) rest.push(chunk.subarray(from));
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const finish = () => {
-      clearTimeout(timer);
-      withdraw();
-      resolve();
-    };
-    const timer = setTimeout(finish, ms);
-    const withdraw = onAbort(signal, finish);
-  });
 }

@@ -1,9 +1,10 @@
 import type { Schemas } from "../../openapi/client.ts";
 import { type Validate, validateWorkerObject, validateWorkerTask } from "../../openapi/contract/validators.js";
 import { done, type Failure, type Outcome } from "../base/outcome.ts";
+import { pause } from "../base/process/pause.ts";
 import type { Log } from "./log.ts";
 import type { Report, Reports } from "./reports.ts";
-import { Backoff, pause } from "./retry.ts";
+import { Backoff } from "./retry.ts";
 import type { Open, Session } from "./session.ts";
 import { openSigned, UNSIGNED } from "./verify.ts";
 

@@ -1,6 +1,7 @@
 import type { Schemas } from "../../openapi/client.ts";
+import { pause } from "../base/process/pause.ts";
 import type { Lease } from "./leases.ts";
-import { Backoff, pause } from "./retry.ts";
+import { Backoff } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 
 /** What a beat needs of the session; copied into the heartbeat's thread. */

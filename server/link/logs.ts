@@ -1,7 +1,8 @@
 import type { Schemas } from "../../openapi/client.ts";
 import type { Failure } from "../base/outcome.ts";
+import { pause } from "../base/process/pause.ts";
 import type { Lease } from "./leases.ts";
-import { Backoff, pause } from "./retry.ts";
+import { Backoff } from "./retry.ts";
 import type { Session } from "./session.ts";
 
 type Line = Schemas["LogChunk"]["lines"][number];

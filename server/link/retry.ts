@@ -41,12 +41,6 @@ export class Backoff {
   }
 }
 
-/** Waits, or ends early when the signal does; never throws. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted) return;
-  await sleep(ms, undefined, signal ? { signal } : {}).catch(() => undefined);
-}
-
 /** `Retry-After` as seconds or as a date, in milliseconds; at most an hour. */
 export function retryAfterMs(header: string | undefined, now = Date.now()): number | undefined {
   if (header === undefined) return undefined;

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { done, type Outcome } from "../../base/outcome.ts";
+import { pause } from "../../base/process/pause.ts";
 import { follow } from "../../base/process/signal.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
@@ -122,5 +122,3 @@ export async function whileAlone(options: AloneOptions, work: (signal: AbortSign
     }
   }
 }
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => undefined);

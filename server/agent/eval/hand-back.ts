@@ -1,4 +1,5 @@
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import { inParallel } from "../../base/process/parallel.ts";
 import { KubeClient } from "../../kube/client.ts";
 import type { KubeConfig } from "../../kube/config.ts";
 import { KUBE } from "../../kube/errors.ts";
@@ -6,7 +7,6 @@ import { describe, type KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
 import { type Application, META } from "../controller/application.ts";
 import { INDEXER } from "../controller/cluster/adopt.ts";
-import { inParallel } from "../controller/cluster/parallel.ts";
 import { appliedOf } from "../controller/compare/applied.ts";
 import { LAST_APPLIED, lastAppliedOf } from "../controller/compare/last-applied.ts";
 import { isOpen } from "../controller/config/policy.ts";

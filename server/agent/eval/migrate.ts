@@ -1,13 +1,13 @@
 import { pino } from "pino";
 import { parse } from "yaml";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { inParallel } from "../../base/process/parallel.ts";
 import { Secret } from "../../base/secret.ts";
 import { KubeClient } from "../../kube/client.ts";
 import type { KubeConfig } from "../../kube/config.ts";
 import { type KubeObject, objectKey } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import { type Application, META } from "../controller/application.ts";
-import { inParallel } from "../controller/cluster/parallel.ts";
 import { localRepo } from "../controller/engine.ts";
 import type { Context } from "../link/context.ts";
 import { isOurs } from "../link/patterns.ts";

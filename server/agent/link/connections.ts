@@ -1,8 +1,8 @@
 import type { Schemas } from "../../../openapi/client.ts";
+import { pause } from "../../base/process/pause.ts";
 import { KUBE } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { Reports } from "../../link/reports.ts";
-import { pause } from "../../link/retry.ts";
 import type { RepoApi } from "../repo/types.ts";
 import type { Context } from "./context.ts";
 import { repositoryAccess, withCluster } from "./credentials/repository-access.ts";

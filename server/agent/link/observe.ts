@@ -1,10 +1,10 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { digest } from "../../base/json/canonical.ts";
+import { pause } from "../../base/process/pause.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
 import { watch } from "../../kube/watch.ts";
 import type { Reports } from "../../link/reports.ts";
-import { pause } from "../../link/retry.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
 import { BY_ANNOTATION } from "../controller/tracking.ts";
 import type { Context } from "./context.ts";

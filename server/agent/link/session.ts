@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { pause } from "../../base/process/pause.ts";
 import { Secret } from "../../base/secret.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
@@ -9,7 +10,7 @@ import { Leases } from "../../link/leases.ts";
 import { type Link, startLink } from "../../link/link.ts";
 import type { Log } from "../../link/log.ts";
 import { sendResult } from "../../link/result.ts";
-import { Backoff, pause } from "../../link/retry.ts";
+import { Backoff } from "../../link/retry.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
 import { heldMessage, usualArgoControllerIn } from "../controller/argo-cd.ts";
 import type { ChartLookup } from "../controller/deps.ts";

@@ -1,3 +1,4 @@
+import { pause } from "../../base/process/pause.ts";
 import { readEvents } from "../output/events.ts";
 import { EXIT, Failure } from "../output/failure.ts";
 import type { Api } from "../session/api.ts";
@@ -43,18 +44,4 @@ export async function* follow(api: Api, noun: Noun, id: string | undefined, sign
     }
     await pause(PAUSE_MS, signal);
   }
-}
-
-/** A pause that a signal ends early. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(end, ms);
-    function end() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    }
-    signal.addEventListener("abort", end, { once: true });
-  });
 }

@@ -1,10 +1,11 @@
 import type { OperationId } from "../../../openapi/contract/operations.ts";
 import { tryParseDuration } from "../../base/lang/duration.ts";
+import { pause } from "../../base/process/pause.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import { Progress } from "../output/progress.ts";
 import type { Session } from "../session/session.ts";
 import type { Json } from "../show.ts";
-import { follow, pause } from "./follow.ts";
+import { follow } from "./follow.ts";
 import type { Noun, Readiness } from "./nouns.ts";
 
 /** The first look comes soon, because an agent that is away says nothing by itself; the later ones ask the cluster, which costs more. */

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../../openapi/client.ts";
 import { tryParseDuration } from "../../base/lang/duration.ts";
-import { pause } from "../objects/follow.ts";
+import { pause } from "../../base/process/pause.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
 import type { Api } from "../session/api.ts";

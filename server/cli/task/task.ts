@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../../openapi/client.ts";
-import { pause } from "../objects/follow.ts";
+import { pause } from "../../base/process/pause.ts";
 import { readEvents } from "../output/events.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";

@@ -1,8 +1,9 @@
 import { SHORTEST } from "../../base/crypto/encodings.ts";
 import { REDACT_LIMITS, type Redactor } from "../../base/crypto/redact.ts";
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
+import { pause } from "../../base/process/pause.ts";
 import { findReferences, parseReferences, replaceReferences, type SecretReference } from "../../base/reference.ts";
-import { Backoff, pause } from "../../link/retry.ts";
+import { Backoff } from "../../link/retry.ts";
 import { refused, SECRET, type SecretSource } from "./source.ts";
 
 /** Sources that do not answer are asked again for so long. */

@@ -1,9 +1,9 @@
 import { compare } from "../../../base/lang/compare.ts";
+import { inParallel } from "../../../base/process/parallel.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
 import { Below, type BelowOptions } from "../cluster/below.ts";
 import { descendants } from "../cluster/descendants.ts";
-import { inParallel } from "../cluster/parallel.ts";
 import { isNamedAfter } from "../cluster/resource-membership.ts";
 import type { Destination } from "../destination.ts";
 import type { HostInfo } from "./hosts.ts";

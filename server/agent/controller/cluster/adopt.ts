@@ -1,11 +1,11 @@
 import { done, type Failure, type Outcome } from "../../../base/outcome.ts";
+import { inParallel } from "../../../base/process/parallel.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { type KubeObject, keyOf } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
 import { META } from "../application.ts";
 import { ownerOf, type Tracking } from "../tracking.ts";
-import { inParallel } from "./parallel.ts";
 
 /** Puts the label on and owns nothing else, so that taking an object over changes no field that anybody set. */
 export const INDEXER = "outpost-index";

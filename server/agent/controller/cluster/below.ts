@@ -1,10 +1,10 @@
+import { inParallel } from "../../../base/process/parallel.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { type Resource, resourcePath } from "../../../kube/path.ts";
 import type { Destination } from "../destination.ts";
 import { kindsBelow } from "./descendants.ts";
 import { newest } from "./orphans.ts";
-import { inParallel } from "./parallel.ts";
 
 // Of more objects than that one answer would not be bounded.
 const MAX_LOOKED = 20_000;

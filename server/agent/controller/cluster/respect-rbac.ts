@@ -1,4 +1,5 @@
 import { done, type Failure, type Outcome } from "../../../base/outcome.ts";
+import { inParallel } from "../../../base/process/parallel.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { type KubeObject, objectKey } from "../../../kube/object.ts";
@@ -8,7 +9,6 @@ import { type Application, META } from "../application.ts";
 import type { Target } from "../compare/normalise.ts";
 import type { Destination } from "../destination.ts";
 import { appLabel } from "../tracking.ts";
-import { inParallel } from "./parallel.ts";
 
 /** Whether a kind is left out for want of rights; `strict` asks the cluster, so that one wrong answer leaves nothing out. */
 export async function isSkippedByRbac(

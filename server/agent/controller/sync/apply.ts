@@ -1,4 +1,5 @@
 import { again, done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
+import { pause } from "../../../base/process/pause.ts";
 import { APPLIER, FIELD_MANAGER } from "../../../kube/client.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
@@ -17,7 +18,6 @@ import { isLenient, withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
 import { hookOf, syncOption } from "../order.ts";
 import { effectiveOwner, isMarked } from "../tracking.ts";
-import { pause } from "./pause.ts";
 
 /** What one object became. */
 export type Change = "created" | "configured" | "unchanged";

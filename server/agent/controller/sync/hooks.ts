@@ -1,16 +1,16 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
+import { inParallel } from "../../../base/process/parallel.ts";
+import { pause } from "../../../base/process/pause.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { HOOK_FINALIZER } from "../../../kube/health/health.ts";
 import type { Judge } from "../../../kube/health/judge.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import type { OperationPhase, OperationState } from "../application.ts";
-import { inParallel } from "../cluster/parallel.ts";
 import { isOpen } from "../config/policy.ts";
 import type { Destination } from "../destination.ts";
 import { hookOf, type Phase } from "../order.ts";
 import { appLabel, effectiveOwner } from "../tracking.ts";
-import { pause } from "./pause.ts";
 
 // Which run of the operation made a hook, so that a restart of this program does not run it twice.
 export const STARTED = "outpost.dev/hook-started-at";

@@ -1,9 +1,10 @@
 import type { Failure, Outcome } from "../../../base/outcome.ts";
+import { inParallel } from "../../../base/process/parallel.ts";
+import { pause } from "../../../base/process/pause.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
 import { type Application, deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "../application.ts";
-import { inParallel } from "../cluster/parallel.ts";
 import type { Verdicts } from "../compare/compare.ts";
 import type { Target } from "../compare/normalise.ts";
 import { KIND_UNSEEN } from "../config/policy.ts";
@@ -18,7 +19,6 @@ import { tryDryRun } from "./dry-run.ts";
 import { hookObject, hookPhase, inTheWay, isDoomed, isOf, release } from "./hooks.ts";
 import type { Advanced, SyncInput } from "./input.ts";
 import { leftOut, missingKind, shortName, waitingFor } from "./messages.ts";
-import { pause } from "./pause.ts";
 import { preflight } from "./preflight.ts";
 import { endOf, namespaceResult, resultId, resultOf, type Told } from "./results.ts";
 

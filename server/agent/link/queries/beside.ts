@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
+import { inParallel } from "../../../base/process/parallel.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { Application, ResourceStatus } from "../../controller/application.ts";
 import type { RepoApi } from "../../repo/types.ts";
 import { defined } from "../deliveries/spec.ts";
 import { masked, toYaml } from "./mask.ts";
-import { inParallel } from "./parallel.ts";
 import { type ReadOnlyContext, withReadOnlyContext } from "./read-only-context.ts";
 import { objectOf, type Read } from "./task.ts";
 
@@ -52,13 +52,17 @@ export const outOfSync: Read = async (tc, task) => {
     const { status } = readOnlyContext.app;
     const rows = (status?.resources ?? []).filter((row) => row.status === "OutOfSync" && !row.hook).slice(0, MAX_ITEMS);
     const salt = randomBytes(16).toString("hex");
-    const items = await inParallel(rows, PARALLEL, async (row) => {
-      const live = await liveOf(readOnlyContext, row);
-      const { group, kind, namespace, name } = row;
-      const change = row.requiresPruning ? "delete" : live === "none" ? "create" : "update";
-      const text = typeof live === "object" ? toYaml(readOnlyContext.reads.hide(masked(live, salt))) : undefined;
-      return defined({ group: group || undefined, kind, namespace: namespace || undefined, name, change, live: text });
-    });
+    const items = await inParallel(
+      rows,
+      async (row) => {
+        const live = await liveOf(readOnlyContext, row);
+        const { group, kind, namespace, name } = row;
+        const change = row.requiresPruning ? "delete" : live === "none" ? "create" : "update";
+        const text = typeof live === "object" ? toYaml(readOnlyContext.reads.hide(masked(live, salt))) : undefined;
+        return defined({ group: group || undefined, kind, namespace: namespace || undefined, name, change, live: text });
+      },
+      PARALLEL,
+    );
     if (JSON.stringify(items).length > MAX_TEXT) return stop("AnswerTooLarge", "the differences have more than 4 MB");
     return done(defined({ revision: status?.sync?.revision, revisions: status?.sync?.revisions, items }));
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Path } from "../../../base/json/jq.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { inParallel } from "../../../base/process/parallel.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { type Application, META, type ResourceStatus, revisionsOf } from "../../controller/application.ts";
@@ -17,7 +18,6 @@ import type { Rendered } from "../../repo/types.ts";
 import { asAsked } from "./asked-sources.ts";
 import { differing, fieldAt, lacking, overlay } from "./fields.ts";
 import { masked, toYaml } from "./mask.ts";
-import { inParallel } from "./parallel.ts";
 import { desired, type ReadOnlyContext, withReadOnlyContext } from "./read-only-context.ts";
 import { objectOf, type Read } from "./task.ts";
 
@@ -46,8 +46,8 @@ export const applicationDiff: Read = async (tc, task) => {
     const extra = (readOnlyContext.app.status?.resources ?? []).filter((row) => !wanted.has(keyOfRow(row)));
     const items: Item[] = [];
     const outcomes = [
-      ...(await inParallel(compared, PARALLEL, (target) => look.target(target))),
-      ...(await inParallel(extra, PARALLEL, (row) => look.extra(row))),
+      ...(await inParallel(compared, (target) => look.target(target), PARALLEL)),
+      ...(await inParallel(extra, (row) => look.extra(row), PARALLEL)),
     ];
     for (const outcome of outcomes) {
       if (outcome.kind !== "done") return outcome;

@@ -1,9 +1,9 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import { pause } from "../../../base/process/pause.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import type { ObjectMeta } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
-import { pause } from "../../../link/retry.ts";
 import { META } from "../../controller/application.ts";
 import { NOT_PART } from "../../controller/cluster/resource-membership.ts";
 import type { ActionRequest, ActionResult } from "../../controller/sync/resource-action.ts";

@@ -1,5 +1,5 @@
+import { pause } from "../../../base/process/pause.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import { pause } from "../../../link/retry.ts";
 import type { Context } from "../../kind.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
 import { troubleOf } from "../kubernetes/pods.ts";

@@ -1,8 +1,8 @@
 import { again, done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
+import { pause } from "../../../base/process/pause.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { type Resource, resourcePath } from "../../../kube/path.ts";
-import { pause } from "../../../link/retry.ts";
 import { patiently } from "../../config/retry.ts";
 import { type Cluster, FIELD_MANAGER } from "./cluster.ts";
 import { placed, type Target } from "./targets.ts";

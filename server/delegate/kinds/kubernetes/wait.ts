@@ -1,8 +1,8 @@
 import { type Failure, type Outcome, stop } from "../../../base/outcome.ts";
+import { pause } from "../../../base/process/pause.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { describe, type KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
-import { pause } from "../../../link/retry.ts";
 import type { Context } from "../../kind.ts";
 import type { Cluster } from "./cluster.ts";
 import { explain } from "./explain.ts";

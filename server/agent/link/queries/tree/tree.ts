@@ -1,4 +1,5 @@
 import { done, type Outcome } from "../../../../base/outcome.ts";
+import { inParallel } from "../../../../base/process/parallel.ts";
 import { KUBE } from "../../../../kube/errors.ts";
 import { type KubeObject, keyOf } from "../../../../kube/object.ts";
 import type { Resource } from "../../../../kube/path.ts";
@@ -9,7 +10,6 @@ import { hookOf } from "../../../controller/order.ts";
 import { belongs } from "../../../controller/projects.ts";
 import { appLabel } from "../../../controller/tracking.ts";
 import { defined } from "../../deliveries/spec.ts";
-import { inParallel } from "../parallel.ts";
 import { type ReadOnlyContext, withReadOnlyContext } from "../read-only-context.ts";
 import { objectOf, type Read } from "../task.ts";
 import { type Node, nodeOf } from "./nodes.ts";
@@ -88,22 +88,30 @@ export async function rootsOf({ app, destination }: ReadOnlyContext, below: Belo
   }
   const mine = belongs(app, destination);
   const labelSelector = `${META.app}=${appLabel(app.metadata.name)}`;
-  await inParallel([...places.values()], PARALLEL, async ({ resource, namespace }) => {
-    for (const object of await below.list(resource, namespace, { labelSelector })) {
-      const root = roots.get(keyOf(object));
-      if (root) root.object = object;
-      else if (mine(object)) roots.set(keyOf(object), { object });
-    }
-  });
+  await inParallel(
+    [...places.values()],
+    async ({ resource, namespace }) => {
+      for (const object of await below.list(resource, namespace, { labelSelector })) {
+        const root = roots.get(keyOf(object));
+        if (root) root.object = object;
+        else if (mine(object)) roots.set(keyOf(object), { object });
+      }
+    },
+    PARALLEL,
+  );
   // Objects that another program deployed, or that have no mark yet.
   const missing = [...roots.values()].filter(({ object, row }) => !object && row && row.health?.status !== "Missing");
-  await inParallel(missing, PARALLEL, async (root) => {
-    const { group = "", version, kind, namespace, name } = root.row!;
-    const found = await destination.client.discovery.find(group, version, kind);
-    if (found.kind !== "done" || destination.refuse?.(shapeOf(root.row!), found.value)) return;
-    const got = await destination.client.get(found.value, found.value.namespaced ? namespace : undefined, name);
-    if (got.kind === "done") root.object = got.value;
-  });
+  await inParallel(
+    missing,
+    async (root) => {
+      const { group = "", version, kind, namespace, name } = root.row!;
+      const found = await destination.client.discovery.find(group, version, kind);
+      if (found.kind !== "done" || destination.refuse?.(shapeOf(root.row!), found.value)) return;
+      const got = await destination.client.get(found.value, found.value.namespaced ? namespace : undefined, name);
+      if (got.kind === "done") root.object = got.value;
+    },
+    PARALLEL,
+  );
   return done(roots);
 }
 
