@@ -1,4 +1,4 @@
-import type { Client, Place } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
 import { DESTROYS, type PrivateState, type ResourceContext } from "../protocol/provider.ts";
 import { isMove } from "../schema/plan.ts";
 import { stringField, unknown, type ValueMap } from "../value/value.ts";

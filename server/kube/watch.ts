@@ -1,6 +1,6 @@
 import type { Failure } from "../base/outcome.ts";
 import { pause } from "../base/process/pause.ts";
-import { follow, onAbort } from "../base/process/signal.ts";
+import { follow } from "../base/process/signal.ts";
 import type { KubeClient } from "./client.ts";
 import { KUBE } from "./errors.ts";
 import type { KubeObject } from "./object.ts";

@@ -1,6 +1,6 @@
-import { inParallel } from "../../server/base/process/parallel.ts";
 import { readFileSync } from "node:fs";
 import { loadavg } from "node:os";
+import { inParallel } from "../../server/base/process/parallel.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES, type Resource } from "../../server/kube/path.ts";
 import { CONFIG_MAP, DEPLOYMENT, fourObjects, value, type World, world } from "../journeys/engine-world.ts";

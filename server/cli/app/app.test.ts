@@ -1,5 +1,5 @@
 import { colours } from "../../base/colour.ts";
-import { person, type Seen } from "../testing.ts";
+import { person } from "../testing.ts";
 import { diffText } from "./diff.ts";
 import { parseResource } from "./resource.ts";
 import { drawTree } from "./tree.ts";

@@ -3,15 +3,14 @@ import { stringify } from "yaml";
 import type { Schemas } from "../../../openapi/client.ts";
 import { printable } from "../../base/colour.ts";
 import { historyTable, resourceTable } from "../objects/describe.ts";
-import { application, nounOf, resourceName } from "../objects/nouns.ts";
-import { waitFor } from "../objects/wait.ts";
+import { nounOf, resourceName } from "../objects/nouns.ts";
 import type { Io } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
 import { type Json, say, show, showAs } from "../show.ts";
 import { diffVerb } from "./diff.ts";
 import { logVerbs } from "./logs.ts";
 import { operationVerbs } from "./operation.ts";
-import { parseResource, resourceVerbs } from "./resource.ts";
+import { resourceVerbs } from "./resource.ts";
 import { revisionVerb } from "./revision.ts";
 import { treeVerb } from "./tree.ts";
 

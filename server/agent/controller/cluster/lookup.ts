@@ -1,12 +1,11 @@
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { refusesApplication } from "../../project/project.ts";
-import type { RepoService } from "../../repo/service.ts";
 import type { Rendered, RenderRequest } from "../../repo/types.ts";
 import { type Application, META } from "../application.ts";
 import type { Deps } from "../deps.ts";
 import type { Destination } from "../destination.ts";
 import { actingAs } from "../projects.ts";
-import { type Eyes, openReader } from "./reader.ts";
+import { openReader } from "./reader.ts";
 
 export const LOOKUP = { invalid: "HelmLookupInvalid", refused: "HelmLookupNotPermitted", unavailable: "HelmLookupUnavailable" } as const;
 

@@ -1,4 +1,4 @@
-import { type Outcome, stop } from "../../../base/outcome.ts";
+import { stop } from "../../../base/outcome.ts";
 import { outOfSync } from "./beside.ts";
 import { applicationDiff } from "./diff.ts";
 import { applicationSetGenerate } from "./generate.ts";
@@ -6,7 +6,7 @@ import { applicationEvents } from "./logs/events.ts";
 import { applicationLogs } from "./logs/log-streams.ts";
 import { applicationManifests } from "./manifests.ts";
 import { applicationRevision } from "./revision.ts";
-import type { QueryApi, Question, Read, TaskContext } from "./task.ts";
+import type { QueryApi, Read, TaskContext } from "./task.ts";
 import { applicationResource } from "./tree/resource.ts";
 import { applicationTree } from "./tree/tree.ts";
 

@@ -1,6 +1,6 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { Context } from "../../kind.ts";
-import type { Answer, CallHost, GitHost, GitProvider, Method } from "./git-host.ts";
+import type { Answer, CallHost, GitHost, GitProvider } from "./git-host.ts";
 import { gitea } from "./git-host-gitea.ts";
 import { github } from "./git-host-github.ts";
 import { gitlab } from "./git-host-gitlab.ts";
