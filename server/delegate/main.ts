@@ -11,22 +11,16 @@ import type { Open } from "../link/session.ts";
 import { readConfig } from "./config/file.ts";
 import { lockFolder } from "./config/lock.ts";
 import { readSettings, type Settings, withProxy } from "./config/settings.ts";
-import { capabilities } from "./kinds/table.ts";
 import { makeMetrics } from "./metrics.ts";
-import { findGroups } from "./process/cgroup.ts";
-import { Resources } from "./process/headroom.ts";
-import { runInit } from "./process/init.ts";
+import { type Given, type Prepared, prepare } from "./prepare.ts";
 import { lastResort } from "./process/last-resort.ts";
 import { forbidCoreDumps } from "./sandbox/core-dumps.ts";
-import { openSandbox } from "./sandbox/sandbox.ts";
 import { credentialFiles, readSources } from "./secrets/config.ts";
 import { SecretScopes } from "./secrets/scopes.ts";
 import { Secrets } from "./secrets/secrets.ts";
 import { secretSources } from "./secrets/sources.ts";
 import { runTask } from "./task/task.ts";
-import { baseEnv, CaBundle } from "./task/task-env.ts";
 import { Tasks } from "./task/worker.ts";
-import { Workspaces } from "./workspace.ts";
 
 // The service counts a worker that was silent for as long as away; a lease it may just be giving out is void by then.
 const SILENT_MS = 15_000;
@@ -59,7 +53,7 @@ export async function runDelegate(given: NodeJS.ProcessEnv, signal: AbortSignal)
   if (!forbidCoreDumps()) log.warn({}, "core dumps of the delegate could not be forbidden: it needs the program prlimit (util-linux)");
   const takeBack = lastResort(log);
   try {
-    return await work(env, settings, { secrets, scopes, closed }, log, signal);
+    return await work(settings, { env, secrets, scopes, closed, log }, signal);
   } finally {
     takeBack();
     lock.value();
@@ -71,85 +65,17 @@ function refuse(message: string): number {
   return 1;
 }
 
-interface Credentials {
-  secrets: Secrets;
-  scopes: SecretScopes;
-  /** Files that hold the sources' own. */
-  closed: readonly string[];
-}
-
-async function work(
-  env: NodeJS.ProcessEnv,
-  settings: Settings,
-  { secrets, scopes, closed }: Credentials,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<number> {
-  const caBundle = new CaBundle(env.OUTPOST_CA_FILE || undefined, settings.workDir);
-  if (settings.initScript) {
-    const initEnv = baseEnv({ env, more: settings.taskEnv, caBundle: caBundle.path() });
-    const { initScript: script, initMs: deadlineMs } = settings;
-    const prepared = await runInit({ script, workDir: settings.workDir, env: initEnv, deadlineMs, log, signal });
-    if (prepared.kind !== "done") return signal.aborted ? 0 : refuse(prepared.message);
-  }
-  const { able, lacking } = await capabilities(env);
-  for (const { kind, why } of lacking) log.warn({ kind }, `this delegate cannot run ${kind}: ${why}`);
-  // Node does not reap what tasks leave to the first process of a container.
-  if (process.pid === 1)
-    log.warn({}, "this is process 1: run it below an init (docker run --init, shareProcessNamespace), or ended processes pile up");
-  const workspaces = new Workspaces(settings.workDir);
-  const left = await workspaces.start();
-  if (left) log.warn({ processes: left }, "ended what an earlier delegate in this folder had left running");
-  const { bounds, workDir, sandbox: mode } = settings;
-  const sandbox = await openSandbox({ mode, env, workDir, processes: bounds.processes, caBundle: () => caBundle.path(), closed, log });
-  if (mode === "required" && sandbox.level === "none")
-    return refuse(`there is no sandbox for tasks here, and OUTPOST_SANDBOX requires one: ${sandbox.findings[0]?.why}`);
-  const groups = findGroups();
-  log.info(
-    { groups: groups?.kind ?? "none" },
-    groups ? "the kernel bounds each task's memory and processes" : "no control groups here: tasks are watched",
-  );
-  const resources = new Resources({
-    dir: settings.workDir,
-    ...settings.thresholds,
-    looked: (diskFull) => workspaces.tidy(diskFull),
-    log,
-  });
-  await resources.ready;
-  let link!: Link;
-  const tasks = new Tasks({
-    run: (task, stop) =>
-      runTask(task, stop, {
-        session: link.session,
-        workspaces,
-        bounds,
-        env,
-        moreEnv: settings.taskEnv,
-        caBundle: () => caBundle.path(),
-        secrets,
-        scopes,
-        sandbox,
-        groups,
-        log,
-      }),
-    leasesChanged: () => link.leasesChanged(),
-    capacity: settings.capacity,
-    headroom: () => resources.now,
-    ended: (...ended) => metrics.ended(...ended),
-    log,
-  });
-  const alive = () => (link?.sinceBeat() ?? Number.POSITIVE_INFINITY) < SILENT_MS;
-  const metrics = makeMetrics({
-    running: () => tasks.size,
-    capacity: () => Math.min(link?.session.open?.capacity ?? 0, settings.capacity ?? Number.POSITIVE_INFINITY),
-    connected: alive,
-    sinceBeat: () => link?.sinceBeat(),
-    headroom: () => resources.now,
-    sandbox,
-  });
+/** Prepares, runs until the signal, and lets what runs end. */
+async function work(settings: Settings, given: Given, signal: AbortSignal): Promise<number> {
+  const { env, log, scopes } = given;
+  const prepared = await prepare(settings, given, signal);
+  if (prepared.kind !== "done") return signal.aborted ? 0 : refuse(prepared.message);
+  const { able, lacking, resources } = prepared.value;
+  const running = run(settings, given, prepared.value);
+  const { tasks, metrics, connect } = running;
   let probes: Probes;
   try {
-    const ready = () => alive() && !tasks.draining() && !resources.full;
+    const ready = () => running.alive() && !tasks.draining() && !resources.full;
     probes = await startProbes({ listen: settings.listen, ready, metrics: metrics.text });
   } catch (error) {
     resources.stop();
@@ -157,7 +83,7 @@ async function work(
   }
   const stop = new AbortController();
   let compared = false;
-  link = startLink({
+  const link = connect({
     endpoint: settings.endpoint,
     env,
     kind: "delegate",
@@ -189,6 +115,35 @@ async function work(
   resources.stop();
   log.info({}, "stopped");
   return 0;
+}
+
+/** The tasks and their figures. They need the link, and it needs them: until it is connected nothing arrives. */
+function run(settings: Settings, given: Given, { resources, ...prepared }: Prepared) {
+  let link: Link | undefined;
+  const tasks = new Tasks({
+    // A task arrives over the link, so there is one.
+    run: (task, stop) =>
+      runTask(task, stop, { ...given, ...prepared, session: link!.session, bounds: settings.bounds, moreEnv: settings.taskEnv }),
+    leasesChanged: () => link?.leasesChanged(),
+    capacity: settings.capacity,
+    headroom: () => resources.now,
+    ended: (...ended) => metrics.ended(...ended),
+    log: given.log,
+  });
+  const alive = () => (link?.sinceBeat() ?? Number.POSITIVE_INFINITY) < SILENT_MS;
+  const metrics = makeMetrics({
+    running: () => tasks.size,
+    capacity: () => Math.min(link?.session.open?.capacity ?? 0, settings.capacity ?? Number.POSITIVE_INFINITY),
+    connected: alive,
+    sinceBeat: () => link?.sinceBeat(),
+    headroom: () => resources.now,
+    sandbox: prepared.sandbox,
+  });
+  const connect = (options: Parameters<typeof startLink>[0]): Link => {
+    link = startLink(options);
+    return link;
+  };
+  return { tasks, metrics, alive, connect };
 }
 
 /** Takes nothing new, lets what runs end, and leaves at the latest when the grace is over. Heartbeats go on all the while. */
