@@ -85,6 +85,7 @@ function ofRepository(collection: SealedCollection, spec: Json): Record<string, 
 function ofCluster(spec: Json): Record<string, string | undefined> {
   const { path: _, ...at } = addressOf(text(spec.server) ?? "");
   const insecure = flag(spec.insecure);
+  const signIn = spec.awsAuth ? "awsAuth" : "exec";
   return {
     ...at,
     proxy: text(spec.proxyUrl),
@@ -92,7 +93,7 @@ function ofCluster(spec: Json): Record<string, string | undefined> {
     // An agent that does not check the certificate has no use for these.
     ca: insecure ? undefined : digestOf(text(spec.caData)),
     serverName: insecure ? undefined : text(spec.serverName),
-    signIn: signsInByItself(spec) ? (spec.awsAuth ? "awsAuth" : "exec") : undefined,
+    signIn: signsInByItself(spec) ? signIn : undefined,
   };
 }
 

@@ -192,7 +192,8 @@ function walk(dir: string): string[] {
     const path = join(dir, name);
     if (SKIP.test(relative(root, path))) return [];
     const stat = statSync(path, { throwIfNoEntry: false });
-    return stat?.isDirectory() ? walk(path) : stat?.isFile() ? [path] : [];
+    if (stat?.isDirectory()) return walk(path);
+    return stat?.isFile() ? [path] : [];
   });
 }
 

@@ -8,7 +8,8 @@ const LEAST_MS = 240_000;
 
 export default class Patient extends TestEnvironment {
   handleTestEvent(event, state) {
-    const one = event.name === "test_start" ? event.test : event.name === "hook_start" ? event.hook : undefined;
+    const hook = event.name === "hook_start" ? event.hook : undefined;
+    const one = event.name === "test_start" ? event.test : hook;
     if (one) one.timeout = Math.max(one.timeout ?? state.testTimeout, LEAST_MS);
   }
 }

@@ -82,7 +82,9 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
     required: ["items"],
     properties: { items: { type: "array", items: ref(name) }, nextCursor: { type: "string" } },
   };
-  const scope = [param("org"), param("project")].slice(0, noun.scopes.includes("project") ? 2 : noun.scopes.includes("org") ? 1 : 0);
+  const scope = [];
+  if (noun.scopes.includes("org") || noun.scopes.includes("project")) scope.push(param("org"));
+  if (noun.scopes.includes("project")) scope.push(param("project"));
   const item = [param("id"), ...scope];
   const etag = { ETag: { $ref: "#/components/headers/ETag" } };
   const answer = (description: string, schema: string, headers?: Json) => ({
@@ -221,7 +223,7 @@ function expand(path: string, short: Json, tag: string): Json {
   const answer = (of: string) =>
     schema ? ref(schema) : { type: "string", ...(of === "application/octet-stream" ? { format: "binary" } : {}) };
   const content = status === 204 ? {} : { content: Object.fromEntries(types.map((of: string) => [of, { schema: answer(of) }])) };
-  const security = short["x-access"] === "public" ? [] : short["x-access"] === "worker" ? [{ workerSession: [] }] : undefined;
+  const security = SECURITY[short["x-access"]];
   return {
     operationId: short.operationId,
     summary: short.summary,
@@ -231,17 +233,22 @@ function expand(path: string, short: Json, tag: string): Json {
     ...(short["x-waits"] ? { "x-waits": true } : {}),
     ...(security ? { security } : {}),
     ...(parameters.length ? { parameters } : {}),
-    ...(short.body
-      ? { requestBody: { required: short.bodyRequired ?? false, content: { "application/json": { schema: ref(short.body) } } } }
-      : short.bodyType
-        ? { requestBody: { required: true, content: { [short.bodyType]: { schema: { type: "string", format: "binary" } } } } }
-        : short.rawTypes
-          ? { "x-raw": true, requestBody: { required: true, content: rawContent(short.rawTypes) } }
-          : {}),
+    ...bodyOf(short),
     responses: {
       [status]: { description: status === 204 ? "Done." : "The answer.", ...content },
       "4XX": { $ref: "#/components/responses/Problem" },
       ...(path === "/readyz" ? { 503: { description: "Not ready.", content: { "text/plain": { schema: { type: "string" } } } } } : {}),
     },
   };
+}
+
+/** Of operations that need another sign-in than the usual one, or none. */
+const SECURITY: Readonly<Record<string, Json[]>> = { public: [], worker: [{ workerSession: [] }] };
+
+function bodyOf(short: Json): Json {
+  if (short.body)
+    return { requestBody: { required: short.bodyRequired ?? false, content: { "application/json": { schema: ref(short.body) } } } };
+  if (short.bodyType)
+    return { requestBody: { required: true, content: { [short.bodyType]: { schema: { type: "string", format: "binary" } } } } };
+  return short.rawTypes ? { "x-raw": true, requestBody: { required: true, content: rawContent(short.rawTypes) } } : {};
 }

@@ -70,6 +70,12 @@ interface Token {
   joined: boolean;
 }
 
+function kindOf(sign?: string, quoted?: string, number?: string): Token["kind"] {
+  if (sign) return "sign";
+  if (quoted) return "text";
+  return number ? "number" : "name";
+}
+
 function tokens(text: string): Token[] {
   const found: Token[] = [];
   TOKEN.lastIndex = 0;
@@ -80,7 +86,7 @@ function tokens(text: string): Token[] {
     const match = TOKEN.exec(trimmed);
     if (!match) throw new Error(`unexpected character at ${at}: ${trimmed.slice(at, at + 10)}`);
     const [whole, sign, quoted, number, name] = match;
-    const kind = sign ? "sign" : quoted ? "text" : number ? "number" : "name";
+    const kind = kindOf(sign, quoted, number);
     const raw = (sign ?? quoted ?? number ?? name)!;
     if (kind === "text" && /\\\(/.test(raw)) throw new Error("text with \\( ) inside is not supported");
     found.push({ kind, text: kind === "text" ? (JSON.parse(raw) as string) : raw, joined: whole.length === raw.length });

@@ -111,9 +111,8 @@ function stringLength(source: string, at: number, quote: string, fail: (why: str
     else if (source[i] === "\n" && quote !== "`") break;
     else if (source[i] === quote) return i + 1 - at;
   }
-  throw fail(
-    quote === "`" ? "unterminated raw quoted string" : quote === "'" ? "unterminated character constant" : "unterminated quoted string",
-  );
+  const what = { "`": "raw quoted string", "'": "character constant" }[quote] ?? "quoted string";
+  throw fail(`unterminated ${what}`);
 }
 
 export const lineOf = (source: string, at: number): number => source.slice(0, at).split("\n").length;

@@ -74,10 +74,16 @@ interface Place {
   readonly writeOnly: boolean;
 }
 
+function presenceOf({ computed, required }: Place, preset: unknown): Presence {
+  if (computed) return "computed";
+  if (required) return "required";
+  return preset === undefined ? "optional" : "either";
+}
+
 function attributeOf(schemas: Schemas, schema: JsonSchema, place: Place): Attribute {
   const writeOnly = place.writeOnly || schema.writeOnly === true;
   const preset = !place.computed && !place.required && !writeOnly ? schema.default : undefined;
-  const presence: Presence = place.computed ? "computed" : place.required ? "required" : preset === undefined ? "optional" : "either";
+  const presence = presenceOf(place, preset);
   return compact({
     ...shapeOf(schemas, schema, place.computed, writeOnly),
     presence,
@@ -126,11 +132,16 @@ function scalar(schema: JsonSchema): TypeJson {
 const isFreeForm = (schema: JsonSchema): boolean =>
   schema.type === "object" && !schema.properties && typeof schema.additionalProperties !== "object";
 
+function emptyOf(schema: JsonSchema): string {
+  if (schema.type === "array") return "[]";
+  return isFreeForm(schema) ? "jsonencode({})" : "{}";
+}
+
 function rulesOf(schemas: Schemas, schema: JsonSchema): Rules | undefined {
   const { pattern, minLength, maxLength, minimum, maximum, minItems } = schema;
   const items = schema.items && resolve(schemas, schema.items);
   const values = typeof schema.additionalProperties === "object" ? resolve(schemas, schema.additionalProperties) : undefined;
-  const element = items && !items.properties ? items : values && !values.properties ? values : undefined;
+  const element = [items, values].find((one) => one && !one.properties);
   const rules: Rules = compact({
     pattern,
     enum: schema.enum,
@@ -157,10 +168,7 @@ function describe(schemas: Schemas, schema: JsonSchema): string | undefined {
   const rival = schema["x-default-unless"];
   if (schema.default !== undefined)
     parts.push(`Default: \`${JSON.stringify(schema.default)}\`${rival ? `, unless \`${snake(rival)}\` is given` : ""}.`);
-  if (schema["x-empty-counts"])
-    parts.push(
-      `\`${schema.type === "array" ? "[]" : isFreeForm(schema) ? "jsonencode({})" : "{}"}\` means something else than leaving it out.`,
-    );
+  if (schema["x-empty-counts"]) parts.push(`\`${emptyOf(schema)}\` means something else than leaving it out.`);
   if (isFreeForm(schema)) parts.push("JSON text, as `jsonencode({...})` gives.");
   else if (schema.items && isFreeForm(resolve(schemas, schema.items))) parts.push("Each is JSON text, as `jsonencode({...})` gives.");
   if (schema["x-moves"])

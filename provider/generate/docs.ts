@@ -91,7 +91,8 @@ const anchor = (path: string[]): string => `nestedatt--${path.join("--")}`;
 const collections: Record<string, string> = { list: "List", set: "Set", map: "Map" };
 
 function traits(a: Attribute): string {
-  const kind = a.attributes ? (a.nesting === "single" ? "Attributes" : `Attributes ${collections[a.nesting!]}`) : typeText(a.type);
+  const nested = a.nesting === "single" ? "Attributes" : `Attributes ${collections[a.nesting!]}`;
+  const kind = a.attributes ? nested : typeText(a.type);
   return [kind, a.sensitive && "Sensitive", a.writeOnly && "Write-only", a.deprecated && "Deprecated"].filter(Boolean).join(", ");
 }
 

@@ -126,6 +126,12 @@ interface Own {
   discovered: boolean;
 }
 
+/** Until when a write waits, for messages. */
+const UNTIL: Readonly<Record<string, string>> = {
+  Application: "it is Synced and Healthy for this very configuration (without automated sync: compared with Git)",
+  ApplicationSet: "its applications are made for this very configuration, Synced and Healthy (without automated sync: compared with Git)",
+};
+
 function ownAttributes({ name, delivered, cascade, discovered }: Own): Attributes {
   const flag = (description: string, preset: boolean): Attribute => ({
     type: "bool",
@@ -134,12 +140,7 @@ function ownAttributes({ name, delivered, cascade, discovered }: Own): Attribute
     local: true,
     description,
   });
-  const until =
-    name === "Application"
-      ? "it is Synced and Healthy for this very configuration (without automated sync: compared with Git)"
-      : name === "ApplicationSet"
-        ? "its applications are made for this very configuration, Synced and Healthy (without automated sync: compared with Git)"
-        : "the agent has it";
+  const until = UNTIL[name] ?? "the agent has it";
   return {
     uid: {
       type: "string",

@@ -39,7 +39,8 @@ export function createCertificate(now = Date.now()): { key: KeyObject; der: Buff
 
 function tlv(tag: number, value: Buffer): Buffer {
   const { length } = value;
-  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  const long = length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  const size = length < 0x80 ? [length] : long;
   return Buffer.concat([Buffer.of(tag, ...size), value]);
 }
 const sequence = (...parts: Buffer[]): Buffer => tlv(0x30, Buffer.concat(parts));

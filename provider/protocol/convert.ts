@@ -41,9 +41,10 @@ export function diagnosticsOf(list: readonly Diagnostic[]): Message<"Diagnostic"
 
 export function pathOf(path: Path): Message<"AttributePath"> {
   return {
-    steps: path.map((step) =>
-      "attr" in step ? { attribute_name: step.attr } : "key" in step ? { element_key_string: step.key } : { element_key_int: step.index },
-    ),
+    steps: path.map((step) => {
+      if ("attr" in step) return { attribute_name: step.attr };
+      return "key" in step ? { element_key_string: step.key } : { element_key_int: step.index };
+    }),
   };
 }
 

@@ -22,7 +22,8 @@ export function parseImportId(noun: Noun, text: string): Place | undefined {
   const parts = text.split("/");
   const id = parts.pop()!;
   const [org, project] = parts;
-  const scope = project !== undefined ? "project" : org !== undefined ? "org" : "account";
+  const outer = org !== undefined ? "org" : "account";
+  const scope = project !== undefined ? "project" : outer;
   if (parts.length > 2 || !noun.scopes.includes(scope) || ![id, ...parts].every((part) => label.test(part))) return undefined;
   return { collection: noun.collection, id, org, project };
 }
@@ -30,7 +31,8 @@ export function parseImportId(noun: Noun, text: string): Place | undefined {
 /** The import ids that a noun takes, for messages. */
 export function importForm(noun: Noun): string {
   if (!noun.scopes.includes("account")) return noun.scopes.includes("project") ? "org/[project/]id" : "org/id";
-  return noun.scopes.includes("project") ? "[org/[project/]]id" : noun.scopes.includes("org") ? "[org/]id" : "id";
+  if (noun.scopes.includes("project")) return "[org/[project/]]id";
+  return noun.scopes.includes("org") ? "[org/]id" : "id";
 }
 
 /** The place that a reference means, seen from an object: `id` beside it, `org.id` or `account.id` above it. */

@@ -8,6 +8,12 @@ type ObjectType = Extract<Type, { kind: "object" }>;
 const objectTypes = new WeakMap<Attributes, ObjectType>();
 const defaults = new WeakMap<Attribute, Value>();
 
+const COLLECTIONS = new Map<Attribute["nesting"], (element: Type) => Type>([
+  ["list", list],
+  ["set", set],
+  ["map", map],
+]);
+
 /** The cty type of an attribute; worked out once. */
 export function typeOf(attribute: Attribute): Type {
   let found = attributeTypes.get(attribute);
@@ -15,8 +21,7 @@ export function typeOf(attribute: Attribute): Type {
     if (!attribute.attributes) found = parseType(attribute.type);
     else {
       const element = objectOf(attribute.attributes);
-      const { nesting } = attribute;
-      found = nesting === "list" ? list(element) : nesting === "set" ? set(element) : nesting === "map" ? map(element) : element;
+      found = COLLECTIONS.get(attribute.nesting)?.(element) ?? element;
     }
     attributeTypes.set(attribute, found);
   }

@@ -65,7 +65,8 @@ function settle(attributes: Attributes, planned: ValueMap, revision: number): Va
   for (const [name, a] of Object.entries(attributes)) {
     const value = planned.get(name) ?? null;
     if (a.writeOnly) out.set(name, null);
-    else if (value instanceof Unknown) out.set(name, name === "revision" ? revision : name === "soil" ? "loam" : `${name}-${revision}`);
+    else if (value instanceof Unknown && name === "revision") out.set(name, revision);
+    else if (value instanceof Unknown) out.set(name, name === "soil" ? "loam" : `${name}-${revision}`);
     else if (!a.attributes || value === null) out.set(name, value);
     else if (a.nesting === "single") out.set(name, settle(a.attributes, value as ValueMap, revision));
     else if (isMap(value)) out.set(name, new Map([...value].map(([k, v]) => [k, settle(a.attributes!, v as ValueMap, revision)])));

@@ -63,9 +63,10 @@ export async function createHarness(provider: Provider, env: Record<string, stri
     let interrupt = (_: NodeJS.Signals) => {};
     const result = new Promise<Result>((resolve) => {
       const options = { cwd: folder, env: environment, timeout: deadline, maxBuffer: 64 << 20 };
-      const child = execFile("terraform", args, options, (error, stdout, stderr) =>
-        resolve({ code: error ? (typeof error.code === "number" ? error.code : 1) : 0, stdout, stderr }),
-      );
+      const child = execFile("terraform", args, options, (error, stdout, stderr) => {
+        const failed = typeof error?.code === "number" ? error.code : 1;
+        resolve({ code: error ? failed : 0, stdout, stderr });
+      });
       interrupt = (signal) => void child.kill(signal);
     });
     return { interrupt: (signal = "SIGINT") => interrupt(signal), result };

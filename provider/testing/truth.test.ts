@@ -15,17 +15,13 @@ test("random configurations: what is planned comes true, the next plan is empty,
   let serial = 0;
   const choices: Choices = {
     random,
-    samples: (path) =>
+    samples: (path) => {
       // Elements of a set must differ from each other.
-      path === "pots.plant"
-        ? [`"p${[...String(serial++)].map((d) => "abcdefghij"[Number(d)]).join("")}"`]
-        : path.endsWith("plant")
-          ? ['"iris"', '"rose"', "terraform_data.x.output"]
-          : path === "colors"
-            ? ['["red"]', "[]", '["red", "blue", "red"]']
-            : path === "id" || path === "title"
-              ? []
-              : undefined,
+      if (path === "pots.plant") return [`"p${[...String(serial++)].map((d) => "abcdefghij"[Number(d)]).join("")}"`];
+      if (path.endsWith("plant")) return ['"iris"', '"rose"', "terraform_data.x.output"];
+      if (path === "colors") return ['["red"]', "[]", '["red", "blue", "red"]'];
+      return path === "id" || path === "title" ? [] : undefined;
+    },
   };
   const garden = createGarden();
   const h = await createHarness(garden.provider);

@@ -22,8 +22,10 @@ export function decode(type: Type, bytes: Buffer): Value {
   return value;
 }
 
-const mismatch = (type: Type, value: unknown): Error =>
-  new Error(`a ${type.kind} is wanted, got ${value instanceof Map ? "an object" : Array.isArray(value) ? "a list" : typeof value}`);
+function mismatch(type: Type, value: unknown): Error {
+  const other = Array.isArray(value) ? "a list" : typeof value;
+  return new Error(`a ${type.kind} is wanted, got ${value instanceof Map ? "an object" : other}`);
+}
 
 function write(out: Writer, type: Type, value: Value): void {
   if (value === null || value === undefined) {

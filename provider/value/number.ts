@@ -66,5 +66,6 @@ export function asDouble(value: Numeric): number | undefined {
   const printed = print(value);
   const double = Number(printed);
   if (!Number.isFinite(double)) return undefined;
-  return print(double) === printed ? (double === 0 ? 0 : double) : undefined;
+  if (print(double) !== printed) return undefined;
+  return double === 0 ? 0 : double;
 }

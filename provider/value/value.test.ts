@@ -145,7 +145,8 @@ test("a value is written whole wherever the writer's buffer has to grow", () => 
     const values: Value = ["x".repeat(filler), "y".repeat(300), Array.from({ length: 20 }, () => 70_000), -70_000, 2n ** 60n];
     expect(decode(type, encode(type, values))).toEqual(values);
     for (const last of ["y".repeat(70_000), 70_000, 2n ** 60n, true] as const) {
-      const pair = tuple([string, typeof last === "string" ? string : typeof last === "boolean" ? bool : number]);
+      const other = typeof last === "boolean" ? bool : number;
+      const pair = tuple([string, typeof last === "string" ? string : other]);
       expect(decode(pair, encode(pair, ["x".repeat(filler), last]))).toEqual(["x".repeat(filler), last]);
     }
   }

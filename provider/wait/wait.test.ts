@@ -231,12 +231,10 @@ const limit = (milliseconds: number) => ({ deadline: Date.now() + milliseconds, 
 test("a wait ends with the object, the first refusal, a failure that stands, or the last reason", async () => {
   const said: string[] = [];
   const log = (_level: unknown, message: string) => said.push(message.replace(/ \(.*/, ""));
-  const judge = (s: Stored | undefined): Verdict =>
-    s?.status.ok
-      ? { kind: "done" }
-      : s?.status.bad
-        ? { kind: "stop", reason: "bad", standsFor: 250 }
-        : { kind: "later", reason: "not yet" };
+  const judge = (s: Stored | undefined): Verdict => {
+    if (s?.status.ok) return { kind: "done" };
+    return s?.status.bad ? { kind: "stop", reason: "bad", standsFor: 250 } : { kind: "later", reason: "not yet" };
+  };
   expect(await waitFor(clientOf(stored({}), stored({}), stored({ ok: true })), place, judge, limit(5_000), log)).toMatchObject({
     kind: "done",
   });

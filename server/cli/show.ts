@@ -61,13 +61,9 @@ const BAD = new Set(["Degraded", "Missing", "Failed", "Error", "Refused", "denie
 export function state(word: string | undefined, c: Colours): string {
   if (!word) return c.dim("-");
   const text = printable(word);
-  return GOOD.has(word)
-    ? c.green(text)
-    : BAD.has(word)
-      ? c.red(text)
-      : ["Unknown", "None", "Pending", "Skipped"].includes(word)
-        ? c.dim(text)
-        : c.yellow(text);
+  if (GOOD.has(word)) return c.green(text);
+  if (BAD.has(word)) return c.red(text);
+  return ["Unknown", "None", "Pending", "Skipped"].includes(word) ? c.dim(text) : c.yellow(text);
 }
 
 /** A field by its path; never undefined, safe to print, on one line. */

@@ -25,8 +25,10 @@ export function person(answers: (seen: Seen) => Answer, more: Partial<Io> = {}) 
     };
     requests.push(seen);
     const { status = 200, body = {}, type } = answers(seen);
-    const kind = type ?? (status >= 400 ? "application/problem+json" : typeof body === "string" ? "text/plain" : "application/json");
-    return new Response(status === 204 ? null : typeof body === "string" ? body : JSON.stringify(body), {
+    const usual = typeof body === "string" ? "text/plain" : "application/json";
+    const kind = type ?? (status >= 400 ? "application/problem+json" : usual);
+    const sent = typeof body === "string" ? body : JSON.stringify(body);
+    return new Response(status === 204 ? null : sent, {
       status,
       headers: { "content-type": kind },
     });

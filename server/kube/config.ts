@@ -87,8 +87,10 @@ export function parseKubeconfig(text: string, options: KubeconfigOptions = {}): 
       throw new Error(`kubeconfig names the file ${path}; put its content in (\`kubectl config view --raw --flatten --minify\`)`);
     return isAbsolute(path) ? path : join(options.folder ?? ".", path);
   };
-  const data = (inline?: string, path?: string) =>
-    inline ? Buffer.from(inline, "base64").toString("utf8") : path ? readFileSync(file(path), "utf8") : undefined;
+  const data = (inline?: string, path?: string) => {
+    if (inline) return Buffer.from(inline, "base64").toString("utf8");
+    return path ? readFileSync(file(path), "utf8") : undefined;
+  };
   const key = data(user["client-key-data"], user["client-key"]);
   return {
     server: String(cluster.server).replace(/\/+$/, ""),

@@ -100,7 +100,8 @@ async function poll(state: State): Promise<void> {
       const known = first ? await worker.known?.() : undefined;
       const draining = worker.draining?.() === true;
       const free = draining ? 0 : worker.free(open.value);
-      const wait = first || draining ? 0 : free === 0 ? FULL_WAIT_SECONDS : (state.waitSeconds ?? WAIT_SECONDS);
+      const usual = free === 0 ? FULL_WAIT_SECONDS : (state.waitSeconds ?? WAIT_SECONDS);
+      const wait = first || draining ? 0 : usual;
       const headroom = session.older ? undefined : worker.headroom?.();
       const told = { ...(known ? { known } : {}), ...(draining ? { draining } : {}), ...(headroom ? { headroom } : {}) };
       answer = await exchange(state, open.value, { wait, free, ...told });

@@ -84,7 +84,8 @@ export class Transport {
     if (ask.bearer) headers.authorization = `Bearer ${ask.bearer}`;
     if (ask.body !== undefined) headers["content-type"] = "application/json";
     if (ask.file) Object.assign(headers, { "content-type": "application/octet-stream", "content-length": String(ask.file.size) });
-    const body = ask.file ? ask.file.open() : ask.body === undefined ? undefined : JSON.stringify(ask.body);
+    const json = ask.body === undefined ? undefined : JSON.stringify(ask.body);
+    const body = ask.file ? ask.file.open() : json;
     try {
       const answer = await request(`${this.route.origin}${this.#prefix}${path}${ask.query ? `?${new URLSearchParams(ask.query)}` : ""}`, {
         dispatcher: this.#dispatcher(),

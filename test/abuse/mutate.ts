@@ -137,14 +137,9 @@ export function requestsFor(dice: Dice, session: string, admin: string): () => R
       else if (p.name === "wait") query.push("wait=0");
       else if (p.name === "timeoutSeconds") query.push("timeoutSeconds=1");
       else if (p.required || dice() < 0.2) {
-        const value =
-          p.name === "nonce"
-            ? "0123456789abcdef"
-            : p.name === "filter"
-              ? "spec.agent=a"
-              : p.name === "org" || p.name === "project"
-                ? pick(known!, dice)
-                : String(draw(p.schema, dice, p.name));
+        const fixed = { nonce: "0123456789abcdef", filter: "spec.agent=a" }[p.name as string];
+        const drawn = () => (p.name === "org" || p.name === "project" ? pick(known!, dice) : String(draw(p.schema, dice, p.name)));
+        const value = fixed ?? drawn();
         if (p.in === "query") query.push(`${p.name}=${encodeURIComponent(value)}`);
         else headers[p.name.toLowerCase()] = p.name === "Idempotency-Key" ? `k${Math.floor(dice() * 5)}` : '"1"';
       }
@@ -154,7 +149,8 @@ export function requestsFor(dice: Dice, session: string, admin: string): () => R
     let body = media ? (draw(media.schema, dice) as Json) : undefined;
     if (op.operationId === "exchange") body = { ...body, wait: 0 };
     if (type) headers["content-type"] = type;
-    const key = op["x-access"] === "worker" ? session : op["x-access"] === "public" ? undefined : admin;
+    const usual = op["x-access"] === "public" ? undefined : admin;
+    const key = op["x-access"] === "worker" ? session : usual;
     return {
       operation: op.operationId,
       method,

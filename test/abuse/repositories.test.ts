@@ -300,12 +300,9 @@ async function raw(entries: [string, string, string][]): Promise<string> {
     "tree",
     Buffer.concat(
       entries.flatMap(([mode, entry, text]) => {
-        const sha =
-          mode === "160000"
-            ? "1".repeat(40)
-            : mode === "40000"
-              ? put("tree", Buffer.concat([Buffer.from("100644 config\0"), Buffer.from(inner(text), "hex")]))
-              : inner(text);
+        const folder = () => put("tree", Buffer.concat([Buffer.from("100644 config\0"), Buffer.from(inner(text), "hex")]));
+        const object = () => (mode === "40000" ? folder() : inner(text));
+        const sha = mode === "160000" ? "1".repeat(40) : object();
         return [Buffer.from(`${mode} ${entry}\0`), Buffer.from(sha, "hex")];
       }),
     ),

@@ -140,7 +140,8 @@ test(
       );
       const { raw, headers } = broken(call, dice);
       const how = dice();
-      const signed = signHook({ ...call, headers }, how < 0.75 ? hook.secret : how < 0.85 ? `${hook.secret}x` : "x", raw);
+      const other = how < 0.85 ? `${hook.secret}x` : "x";
+      const signed = signHook({ ...call, headers }, how < 0.75 ? hook.secret : other, raw);
       const given = how < 0.9 ? signed : { ...signed, headers, query: "" };
       const request = {
         key: undefined,

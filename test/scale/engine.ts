@@ -143,7 +143,8 @@ try {
   for (const [label, all] of Object.entries(ratios)) {
     const sorted = all.toSorted((a, b) => a - b);
     const median = sorted[Math.floor(sorted.length / 2)]!;
-    const verdict = label.startsWith("1 ") ? "" : median <= TARGET ? ` ≤ ${TARGET}: reached` : ` > ${TARGET}: NOT reached`;
+    const judged = median <= TARGET ? ` ≤ ${TARGET}: reached` : ` > ${TARGET}: NOT reached`;
+    const verdict = label.startsWith("1 ") ? "" : judged;
     console.log(`${label} median ratio ${round(median)}, worst ${round(sorted.at(-1)!)}${verdict}`);
   }
   console.log(

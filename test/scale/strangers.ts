@@ -69,8 +69,9 @@ async function measure(sort: string, value: string, elsewhere: string): Promise<
   const refused = flooded.reduce((sum, slice) => sum + slice.refused, 0);
   const requests = flooded.reduce((sum, slice) => sum + slice.times.length, 0);
   const row = (share: number) => [calm, away, flooded].map((slices) => percentile(slices, share).toFixed(2)).join(" | ");
+  const otherwise = ratios.floor <= AIM ? "floor  " : "MISSED ";
   console.log(
-    `${ratios.calm <= AIM ? "reached" : ratios.floor <= AIM ? "floor  " : "MISSED "} | ${sort} | ${ratios.calm.toFixed(2)} × of calm, ` +
+    `${ratios.calm <= AIM ? "reached" : otherwise} | ${sort} | ${ratios.calm.toFixed(2)} × of calm, ` +
       `${ratios.floor.toFixed(2)} × of the floor | p99 calm, floor, flooded ${row(0.99)} ms, p50 ${row(0.5)} ms | ${refused} of ${requests} refused`,
   );
   return ratios;

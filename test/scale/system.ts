@@ -169,7 +169,8 @@ function memory(when: string): void {
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
       const at = words.findIndex((word) => word.endsWith("outpost.mjs"));
-      const name = at >= 0 && words[0]!.endsWith("node") ? words[at + 1] : words[0]!.startsWith("redis-server") ? "redis" : undefined;
+      const other = words[0]!.startsWith("redis-server") ? "redis" : undefined;
+      const name = at >= 0 && words[0]!.endsWith("node") ? words[at + 1] : other;
       const kib = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
       if (name) sums.set(name, (sums.get(name) ?? 0) + kib);
     } catch {

@@ -116,15 +116,7 @@ export async function startAws(options: AwsOptions = {}): Promise<Aws> {
     if (operation !== UNSIGNED) {
       const seen = { method: request.method ?? "", target: request.url ?? "/", headers: request.headers, body };
       const verdict = verify(seen, (id) => sessions.get(id), now());
-      const problem =
-        "refused" in verdict
-          ? verdict
-          : verdict.service !== service || verdict.region !== region
-            ? {
-                refused: "malformed" as const,
-                message: `Credential should be scoped to ${service} in ${region}, not ${verdict.service} in ${verdict.region}.`,
-              }
-            : undefined;
+      const problem = "refused" in verdict ? verdict : misplaced(verdict, { service, region });
       if (problem) {
         refused.push(`${service}:${operation}: ${problem.refused}: ${problem.message}`);
         throw new AwsError(CODES[problem.refused]![query ? 1 : 0]!, problem.message, query ? 403 : 400);
@@ -203,3 +195,14 @@ const CODES: Record<string, [string, string]> = {
   skewed: ["InvalidSignatureException", "SignatureDoesNotMatch"],
   "wrong signature": ["InvalidSignatureException", "SignatureDoesNotMatch"],
 };
+
+interface Scope {
+  service: string;
+  region: string;
+}
+
+function misplaced(signed: Scope, { service, region }: Scope) {
+  if (signed.service === service && signed.region === region) return undefined;
+  const message = `Credential should be scoped to ${service} in ${region}, not ${signed.service} in ${signed.region}.`;
+  return { refused: "malformed" as const, message };
+}

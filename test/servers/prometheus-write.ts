@@ -13,7 +13,11 @@ export function every(stepMs: number, from: number, to: number, value: (index: n
 /** The text format with times, which promtool makes blocks of. */
 export function openMetrics(series: Series[]): string {
   const quote = (text: string) => `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`;
-  const number = (value: number) => (Number.isFinite(value) ? `${value}` : Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
+  const number = (value: number) => {
+    if (Number.isFinite(value)) return `${value}`;
+    if (Number.isNaN(value)) return "NaN";
+    return value > 0 ? "+Inf" : "-Inf";
+  };
   const lines = series.flatMap(({ metric, labels = {}, samples }) => {
     const pairs = Object.entries(labels).map(([name, value]) => `${name}=${quote(value)}`);
     return samples.map(([time, value]) => `${metric}{${pairs.join(",")}} ${number(value)} ${time / 1000}`);

@@ -58,7 +58,10 @@ function answer(
   return { new_state: messageOf(type, stored), private: kept };
 }
 
-const verb = (prior: Value, planned: Value): string => (prior === null ? "Creating" : planned === null ? "Deleting" : "Updating");
+function verb(prior: Value, planned: Value): string {
+  if (prior === null) return "Creating";
+  return planned === null ? "Deleting" : "Updating";
+}
 
 async function run(
   resource: Resource,

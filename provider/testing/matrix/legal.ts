@@ -76,7 +76,8 @@ export class Legal {
     if (!items?.properties) return values;
     // Inside a list or a map, the first element is changed; there is one in each case.
     const at = schema.type === "array" ? 0 : "k";
-    const first = Array.isArray(base) ? base[0] : isObject(base) ? base.k : undefined;
+    const entry = isObject(base) ? base.k : undefined;
+    const first = Array.isArray(base) ? base[0] : entry;
     return [...values, ...this.#inObject(items, [...path, at], first)];
   }
 

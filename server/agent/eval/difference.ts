@@ -168,7 +168,10 @@ function compare({ app, settings }: RenderedApplication, before: KubeObject[], a
   return changes;
 }
 
-const verb = (live?: KubeObject, desired?: KubeObject): Change["change"] => (!live ? "create" : desired ? "update" : "delete");
+function verb(live?: KubeObject, desired?: KubeObject): Change["change"] {
+  if (!live) return "create";
+  return desired ? "update" : "delete";
+}
 
 const placeOf = (object: KubeObject) => ({
   ...gvkOf(object),

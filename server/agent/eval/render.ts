@@ -33,7 +33,8 @@ export async function evalRender(question: Question): Promise<{ manifests: unkno
   const { appName, namespace = "", project = "default", repositories = {}, kubeVersion, apiVersions } = question;
   service ??= start();
   const { door } = await service;
-  const given = question.sources?.length ? question.sources : question.source ? [question.source] : [];
+  const single = question.source ? [question.source] : [];
+  const given = question.sources?.length ? question.sources : single;
   const rendered = await door.render({
     app: { name: appName, namespace: "argocd", project },
     namespace,

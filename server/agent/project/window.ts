@@ -82,7 +82,8 @@ function verdictAt(mine: readonly SyncWindow[], now: number): WindowVerdict | st
     } else if (window.kind === "allow") (open ? active.allow : inactiveAllows).push(window);
   }
   const matching = mine.length;
-  const blocking = active.deny.length ? active.deny : active.allow.length ? [] : inactiveAllows;
+  const closed = active.allow.length ? [] : inactiveAllows;
+  const blocking = active.deny.length ? active.deny : closed;
   if (blocking.length === 0) return { matching, canSyncAuto: true, canSyncManual: true, blocking };
   return { matching, canSyncAuto: false, canSyncManual: blocking.every(({ manualSync }) => manualSync === true), blocking };
 }

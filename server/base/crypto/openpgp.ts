@@ -227,15 +227,15 @@ function readSignature(body: Buffer): Signature | undefined {
   return signature;
 }
 
+function twoOctets(bytes: Buffer, at: number): ReturnType<typeof newLength> {
+  if (at + 1 >= bytes.length) return undefined;
+  return { from: at + 2, length: ((bytes[at]! - 192) << 8) + bytes[at + 1]! + 192 };
+}
+
 function* subpackets(bytes: Buffer): Generator<[number, Buffer]> {
   for (let at = 0; at < bytes.length; ) {
     const first = bytes[at]!;
-    const size =
-      first >= 192 && first < 255
-        ? at + 1 < bytes.length
-          ? { from: at + 2, length: ((first - 192) << 8) + bytes[at + 1]! + 192 }
-          : undefined
-        : newLength(bytes, at);
+    const size = first >= 192 && first < 255 ? twoOctets(bytes, at) : newLength(bytes, at);
     if (!size || size.length < 1 || size.from + size.length > bytes.length) return;
     yield [bytes[size.from]! & 0x7f, bytes.subarray(size.from + 1, size.from + size.length)];
     at = size.from + size.length;

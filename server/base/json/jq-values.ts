@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { compare as byValue } from "../lang/compare.ts";
 
 /** Items of a list from one number up to another, as one place. */
 export interface Slice {
@@ -37,8 +38,10 @@ export class Break extends Error {
 export const MAX_SUM = 500_000;
 
 export const truthy = (value: unknown): boolean => value !== null && value !== undefined && value !== false;
-export const typeOf = (value: unknown): string =>
-  value === null || value === undefined ? "null" : Array.isArray(value) ? "array" : typeof value;
+export function typeOf(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
 export const isObject = (value: unknown): value is Record<string, unknown> => typeOf(value) === "object";
 
 export const bare = ({ value }: Hit): Hit => ({ value, path: [] });
@@ -79,7 +82,7 @@ export function compare(operator: string, a: unknown, b: unknown): boolean {
   if (operator === "==") return isDeepStrictEqual(a ?? null, b ?? null);
   if (operator === "!=") return !isDeepStrictEqual(a ?? null, b ?? null);
   const [x, y] = [typeOf(a), typeOf(b)];
-  const order = x !== y ? RANK.indexOf(x) - RANK.indexOf(y) : (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
+  const order = x !== y ? RANK.indexOf(x) - RANK.indexOf(y) : byValue(a as number, b as number);
   return { "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0 }[operator] ?? false;
 }
 

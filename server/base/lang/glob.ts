@@ -80,7 +80,10 @@ function tokens(pattern: string): Token[] {
 function matches(pattern: Token[], text: string[], separators: string, budget: GlobBudget): boolean {
   const { length } = pattern;
   // 0: takes one character, 1: a star that stops at separators, 2: one that does not.
-  const stars = Uint8Array.from(pattern, (token) => ("star" in token ? (token.star === "one" ? 1 : 2) : 0));
+  const stars = Uint8Array.from(pattern, (token) => {
+    if (!("star" in token)) return 0;
+    return token.star === "one" ? 1 : 2;
+  });
   const chars = pattern.map((token) => ("char" in token ? token.char : undefined));
   let states = new Uint8Array(length + 1);
   let next = new Uint8Array(length + 1);

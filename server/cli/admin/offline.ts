@@ -61,5 +61,6 @@ const BAD = ["Degraded", "Unknown", "Missing"];
 function colour(io: Io, status: string | null): string {
   const { green, yellow, red, dim } = paint(io, io.out);
   if (status === null) return dim("no check");
-  return status === GOOD ? green(status) : BAD.includes(status) ? red(status) : yellow(status);
+  if (status === GOOD) return green(status);
+  return BAD.includes(status) ? red(status) : yellow(status);
 }

@@ -19,7 +19,8 @@ export function revisionVerb(app: Command, io: Io): void {
         const query = { revision, source: Number(flags.source) };
         const got = await (await s.api()).call<Schemas["RevisionInfo"]>("getApplicationRevision", { path: { id }, query });
         if (s.format === "name") return void s.io.out.write(`${printable(got.revision)}\n`);
-        const signed = got.signature === "Good" ? s.c.green : got.signature === "None" ? s.c.dim : s.c.red;
+        const unproven = got.signature === "None" ? s.c.dim : s.c.red;
+        const signed = got.signature === "Good" ? s.c.green : unproven;
         const rows: [string, string | undefined][] = [
           ["revision", s.c.bold(printable(got.revision))],
           ["author", got.author && printable(got.author)],

@@ -46,6 +46,9 @@ async function once(s: Session, id: string): Promise<void> {
     say(s, s.e.yellow(`not looked for: ${[group, kind].filter(Boolean).join("/")}${namespace ? ` in ${namespace}` : ""} (${reason})`));
 }
 
+/** What stands below a node's own mark. */
+const INDENT = { "": "", "└─ ": "   ", "├─ ": "│  " };
+
 /** Each object on a line below the one it came of; one with two parents is below the first. */
 export function drawTree(tree: Tree, c: Colours): string {
   const known = new Set(tree.nodes.map((node) => node.uid).filter(Boolean));
@@ -58,10 +61,10 @@ export function drawTree(tree: Tree, c: Colours): string {
     else below.set(parent, [node]);
   }
   const rows: string[][] = [];
-  const draw = (node: Node, lead: string, mark: string) => {
+  const draw = (node: Node, lead: string, mark: keyof typeof INDENT) => {
     rows.push([`${c.dim(lead + mark)}${named(node, c)}`, state(node.status, c), state(node.health, c), info(node), field(node, "message")]);
     const children = (node.uid && below.get(node.uid)) || [];
-    const next = lead + (mark === "" ? "" : mark === "└─ " ? "   " : "│  ");
+    const next = lead + INDENT[mark];
     for (const [i, child] of children.entries()) draw(child, next, i === children.length - 1 ? "└─ " : "├─ ");
   };
   for (const root of below.get(undefined) ?? []) draw(root, "", "");

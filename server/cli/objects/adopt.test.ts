@@ -13,9 +13,10 @@ const app = (id: string, origin: string, more: Json = {}): Json => ({
   ...more,
 });
 const answers = (found: Json, clusters: Json[] = []) =>
-  person(({ operation }: Seen) => ({
-    body: operation === "listClusters" ? { items: clusters } : operation === "getApplication" ? found : app("web", "managed"),
-  }));
+  person(({ operation }: Seen) => {
+    if (operation === "listClusters") return { body: { items: clusters } };
+    return { body: operation === "getApplication" ? found : app("web", "managed") };
+  });
 
 test("a list shows the origin only where not everything is managed, and can be limited to one", async () => {
   const list = async (items: Json[], ...words: string[]) => {

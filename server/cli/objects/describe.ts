@@ -14,7 +14,7 @@ export function describe(o: Json, noun: Noun, c: Colours): string {
       ["created", `${o.createdAt} (${showAge(o.createdAt)} ago)`],
       ["version", `${o.version} (generation ${o.generation})`],
       ...deleting(o, c),
-      ["state", now.ready ? c.green(now.reason) : now.failed ? c.red(printable(now.reason)) : c.yellow(printable(now.reason))],
+      ["state", now.ready ? c.green(now.reason) : (now.failed ? c.red : c.yellow)(printable(now.reason))],
     ]),
   ];
   const spec = flat(o.spec ?? {});

@@ -71,7 +71,8 @@ async function toOutpost(io: Io, applications: string[], flags: Flags, rows: Row
   const { checked, differing, failed } = found.value;
   for (const { application, object, change, fields, atOnce } of differing) {
     const what = change === "update" && fields.length ? `update ${fields.join(", ")}` : change;
-    const when = change === "status" ? "shown as Synced" : atOnce ? "at once" : "at the next sync";
+    const written = atOnce ? "at once" : "at the next sync";
+    const when = change === "status" ? "shown as Synced" : written;
     rows.push({ application, object, change: what, when });
   }
   return { checked, failed, writes: differing.filter(({ change }) => change !== "status").length };

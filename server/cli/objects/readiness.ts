@@ -11,11 +11,9 @@ export function worker(install: string): (o: Json) => Readiness {
   return (o) => {
     if (o.status?.connected) return { ready: true, reason: "connected" };
     const bad = (o.status?.conditions ?? []).find((c: Json) => c.status === "False");
-    const reason = bad
-      ? `${bad.reason}: ${bad.message}`
-      : o.status?.enrolledAt || o.status?.lastSeenAt
-        ? "enrolled, not connected"
-        : `not installed yet (${install.replace("ID", o.id)})`;
+    const isEnrolled = o.status?.enrolledAt || o.status?.lastSeenAt;
+    const otherwise = isEnrolled ? "enrolled, not connected" : `not installed yet (${install.replace("ID", o.id)})`;
+    const reason = bad ? `${bad.reason}: ${bad.message}` : otherwise;
     return { ready: false, reason };
   };
 }

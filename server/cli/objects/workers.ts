@@ -79,14 +79,11 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
             { head: "ID", text: (o, c) => c.bold(field(o, "id")) },
             {
               head: "STATE",
-              text: (o, c) =>
-                o.revokedAt
-                  ? c.red("revoked")
-                  : Date.parse(o.expiresAt) < Date.now()
-                    ? c.dim("expired")
-                    : o.maxUses > 0 && o.uses >= o.maxUses
-                      ? c.dim("used")
-                      : c.green("valid"),
+              text: (o, c) => {
+                if (o.revokedAt) return c.red("revoked");
+                if (Date.parse(o.expiresAt) < Date.now()) return c.dim("expired");
+                return o.maxUses > 0 && o.uses >= o.maxUses ? c.dim("used") : c.green("valid");
+              },
             },
             { head: "USES", text: (o) => `${o.uses}${o.maxUses ? `/${o.maxUses}` : ""}` },
             { head: "AGE", text: (o) => showAge(o.createdAt) },

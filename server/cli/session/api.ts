@@ -91,12 +91,7 @@ export class Api {
     if (this.#io.signal.aborted) return new Failure("interrupted", EXIT.interrupted);
     if (deadline.aborted) return new Failure(`${this.target.endpoint} did not answer in time`, EXIT.timeout);
     const cause = (error.cause ?? error) as Error & { code?: string };
-    const why =
-      cause.code === "ECONNREFUSED"
-        ? "nothing listens there"
-        : cause.code === "ENOTFOUND"
-          ? "the name is not known"
-          : cause.message || cause.code || error.message;
+    const why = NETWORK[cause.code ?? ""] ?? (cause.message || cause.code || error.message);
     return new Failure(`${this.target.endpoint} cannot be reached: ${why}`, EXIT.unreachable, {
       hint: "check the address, the proxy variables and OUTPOST_CA_FILE",
     });
@@ -114,3 +109,8 @@ async function refusal(answer: Response): Promise<Failure> {
     hint: "check the address and the proxy between",
   });
 }
+
+const NETWORK: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "the name is not known",
+};

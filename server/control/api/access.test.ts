@@ -47,7 +47,8 @@ afterAll(() => s?.stop());
 async function call(operation: OperationId, scope: string, key: string | undefined) {
   const row: OperationRow = operations[operation];
   const path = row.path.replace("{collection}", "agents").replace(/\{\w+\}/g, "missing");
-  const scoped = row.scoped ? (row.collection === "projects" ? scope.replace(/&project=.*/, "") : scope) : "";
+  const own = row.collection === "projects" ? scope.replace(/&project=.*/, "") : scope;
+  const scoped = row.scoped ? own : "";
   const query = [
     scoped,
     operation === "workerHello" ? "nonce=0123456789abcdef" : "",

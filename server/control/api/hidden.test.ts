@@ -87,9 +87,8 @@ async function question(operation: OperationId, row: OperationRow, place: string
   };
   const path = row.path.replace(/\{(\w+)\}/g, (_, name: string) => value(name) || "x");
   const spec = row.method === "PUT" ? SPECS[row.collection!]!("account.none") : { description: "x" };
-  const body =
-    BODIES[operation] ??
-    (row.collection && row.method !== "GET" && row.method !== "DELETE" ? { spec } : row.method === "POST" ? {} : undefined);
+  const empty = row.method === "POST" ? {} : undefined;
+  const body = BODIES[operation] ?? (row.collection && row.method !== "GET" && row.method !== "DELETE" ? { spec } : empty);
   const headers: Record<string, string> = row.method === "PUT" ? { "if-match": '"0"' } : {};
   const query = row.scoped ? scope : "";
   const answer = await s.ask(row.method, `${path}${query}`, { key: by, headers, ...(body === undefined ? {} : { body }) });

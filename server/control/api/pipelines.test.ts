@@ -16,7 +16,8 @@ const lent = (db: Database): Database =>
   new Proxy(db, {
     get(of, name) {
       const member = Reflect.get(of, name) as unknown;
-      return name === "close" ? async () => {} : typeof member === "function" ? member.bind(of) : member;
+      if (name === "close") return async () => {};
+      return typeof member === "function" ? member.bind(of) : member;
     },
   });
 

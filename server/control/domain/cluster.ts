@@ -10,7 +10,8 @@ export function clusterFaults(spec: Spec): Fault[] {
   const { awsAuth, exec, credentials = {} } = spec;
   if (isHomeAddress(spec.server)) return [];
   if (awsAuth && exec) return [{ pointer: "/spec/exec", detail: "`awsAuth` signs in already: give one of them." }];
-  const way = awsAuth ? "awsAuth" : exec ? "exec" : undefined;
+  const program = exec ? "exec" : undefined;
+  const way = awsAuth ? "awsAuth" : program;
   const other = (["bearerToken", "password", "clientKeyData"] as const).find((name) => credentials[name]);
   return way && other
     ? [{ pointer: `/spec/credentials/${other}`, detail: `\`${way}\` signs in already: leave out it or \`${other}\`.` }]

@@ -49,7 +49,8 @@ export function observe(noun: Noun, generation: number, before: Status, standing
   if (report.outcome === "deleted") {
     result.gone = op === "delete" && upToDate;
     // Removed by hand while it should be there: nothing is held any more, so it is sent again.
-    result.ackedRevision = op === "delete" ? (upToDate ? revision : standing.ackedRevision) : 0;
+    const acked = upToDate ? revision : standing.ackedRevision;
+    result.ackedRevision = op === "delete" ? acked : 0;
     if (op === "put")
       result.status.delivery = {
         state: "Pending",

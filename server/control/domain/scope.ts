@@ -10,7 +10,8 @@ export interface Scope {
 export type Level = "account" | "org" | "project";
 
 export function levelOf(scope: Scope): Level {
-  return scope.project ? "project" : scope.org ? "org" : "account";
+  if (scope.project) return "project";
+  return scope.org ? "org" : "account";
 }
 
 /** Whether `inner` is `outer` or below it. Rights and inherited lists flow downwards. */
@@ -56,5 +57,6 @@ export function resolveReference(reference: string, from: Scope): { scope: Scope
 export function upwards(scope: Scope): Scope[] {
   const account = { account: scope.account, org: "", project: "" };
   const org = { ...account, org: scope.org };
-  return scope.project ? [scope, org, account] : scope.org ? [org, account] : [account];
+  if (scope.project) return [scope, org, account];
+  return scope.org ? [org, account] : [account];
 }

@@ -63,7 +63,7 @@ async function start(PGliteClass: typeof PGlite, { dir, template }: EmbeddedOpti
   const folder = dir ? join(dir, "pg") : undefined;
   // A folder without PG_VERSION is new, or its first start was cut off before it was whole.
   const fresh = folder ? !(await readFile(join(folder, "PG_VERSION")).catch(() => undefined)) : true;
-  const seed = fresh && template ? (typeof template === "string" ? await readFile(template).catch(() => undefined) : template) : undefined;
+  const seed = fresh && template ? await seedOf(template) : undefined;
   const loadDataDir = seed ? new Blob([new Uint8Array(seed)]) : undefined;
   return PGliteClass.create({ ...(folder ? { dataDir: folder } : {}), ...(loadDataDir ? { loadDataDir } : {}) });
 }
@@ -88,4 +88,8 @@ export async function dumpTemplate(migrate: (db: Database) => Promise<unknown>):
   const blob = await db.dumpDataDir("gzip");
   await db.close();
   return Buffer.from(await blob.arrayBuffer());
+}
+
+async function seedOf(template: NonNullable<EmbeddedOptions["template"]>) {
+  return typeof template === "string" ? readFile(template).catch(() => undefined) : template;
 }

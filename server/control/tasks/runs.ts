@@ -47,7 +47,7 @@ export async function advanceRun(w: Writer, before: RunRow, touched = false): Pr
   if (!run.endedAt) run.state = open.length === 0 && run.steps.some((step) => step.state === "Waiting") ? "Waiting" : "Running";
   // A run out of time is looked at once; after that it waits for its tasks to end.
   const due = dueAt(run.spec, run);
-  run.dueAt = run.endedAt ? undefined : due > now ? due : undefined;
+  run.dueAt = !run.endedAt && due > now ? due : undefined;
   const changed = touched || moves.some((move) => move.do !== "cancel");
   if (!changed && run.dueAt?.getTime() === before.dueAt?.getTime()) return before;
   const stored = await updateRun(w, run, run.endedAt ? [] : open.map((step) => step.task!));

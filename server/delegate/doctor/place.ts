@@ -33,7 +33,7 @@ export async function checkWorkDir({ workDir }: Settings): Promise<Check> {
   if (free < MIN_FREE_MIB)
     return fail("workdir", `${workDir} has ${free} MiB left on its disk; with less than ${MIN_FREE_MIB} no tasks are taken`);
   if (files > 0 && ffree < 1_000) return fail("workdir", `the disk of ${workDir} has ${ffree} inodes left`);
-  const state = there ? ((await isLocked(workDir)) ? "a delegate works in it now" : "no delegate works in it now") : "it will be made";
+  const state = there ? `${(await isLocked(workDir)) ? "a" : "no"} delegate works in it now` : "it will be made";
   const open = there && (statSync(workDir).mode & 0o044) !== 0;
   const text = `${workDir}: ${free} MiB left, ${state}`;
   return open ? warn("workdir", `${text}; other users can list it: chmod 711`) : ok("workdir", text);

@@ -85,8 +85,10 @@ function openV2(dir: string, { memoryBytes, processes }: Pick<Bounds, "memoryByt
   const count = (file: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(read(join(dir, file)))?.[1] ?? 0);
   return {
     enter: [join(dir, "cgroup.procs")],
-    exceeded: () =>
-      count("memory.events", "oom_kill") > 0 ? "MemoryExceeded" : count("pids.events", "max") > 0 ? "ProcessesExceeded" : undefined,
+    exceeded: () => {
+      if (count("memory.events", "oom_kill") > 0) return "MemoryExceeded";
+      return count("pids.events", "max") > 0 ? "ProcessesExceeded" : undefined;
+    },
     close: () => remove(dir),
   };
 }
@@ -99,7 +101,10 @@ function openV1(memory: string, pids: string, { memoryBytes, processes }: Pick<B
   const refused = () => Number(/^max (\d+)$/m.exec(read(join(pids, "pids.events")))?.[1] ?? 0);
   return {
     enter: [memory, pids].map((dir) => join(dir, "cgroup.procs")),
-    exceeded: () => (killed() > 0 ? "MemoryExceeded" : refused() > 0 ? "ProcessesExceeded" : undefined),
+    exceeded: () => {
+      if (killed() > 0) return "MemoryExceeded";
+      return refused() > 0 ? "ProcessesExceeded" : undefined;
+    },
     close: async () => {
       await Promise.all([memory, pids].map(remove));
     },

@@ -48,8 +48,8 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
   // Less than a sandbox, and still better than none: `required` refuses it.
   if (leaky && mode !== "required") return taken(leaky, leaky.way, options);
-  const why =
-    mode === "off" ? "OUTPOST_SANDBOX is off" : process.platform === "linux" ? refused.join("; ") : "there is none for this system";
+  const cannot = process.platform === "linux" ? refused.join("; ") : "there is none for this system";
+  const why = mode === "off" ? "OUTPOST_SANDBOX is off" : cannot;
   log.warn({ sandbox: "none" }, `tasks run as the delegate's user and can read what it can, its identity too: ${why}`);
   return new NoSandbox(why);
 }

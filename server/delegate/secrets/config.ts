@@ -184,7 +184,8 @@ export function credentialFiles(sources: ReadonlyMap<string, SourceConfig>): str
     if (source.type === "kubernetes") return [source.kubeconfig];
     if (source.type !== "vault") return [];
     const { auth } = source;
-    const credential = "token" in auth ? auth.token : "appRole" in auth ? auth.appRole.secretId : undefined;
+    const secretId = "appRole" in auth ? auth.appRole.secretId : undefined;
+    const credential = "token" in auth ? auth.token : secretId;
     return credential && "file" in credential ? [credential.file] : [];
   });
 }

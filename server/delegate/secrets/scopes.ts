@@ -32,9 +32,7 @@ export class SecretScopes {
     if (!contains(this.own, scope)) return refused(`the task is of ${nameOf(scope)}, which this delegate does not serve`);
     if (contains(scope, this.own)) return undefined;
     const listed = this.#sources.get(source);
-    const at = listed && "paths" in listed ? entryFor(path, Object.keys(listed.paths)) : undefined;
-    const scopes =
-      listed && "scopes" in listed ? listed.scopes : at === undefined ? [] : (listed as { paths: Record<string, string[]> }).paths[at]!;
+    const scopes = listed ? scopesAt(listed, path) : [];
     if (scopes.some((entry) => entry === "*" || entry === scope.org || entry === `${scope.org}/${scope.project}`)) return undefined;
     const owner = `this delegate belongs to ${nameOf(this.own)} and the task to ${nameOf(scope)}`;
     const wanted = scope.project ? `${scope.org}/${scope.project}` : `${scope.org}`;
@@ -51,6 +49,12 @@ export class SecretScopes {
 const refused = (why: string, hint?: string): Failure =>
   stop(SECRET.scopeRefused, `the secret is not for this task: ${why}${hint ? `; ${hint}` : ""}`);
 
+function scopesAt(listed: SourceScopes, path: string): readonly string[] {
+  if ("scopes" in listed) return listed.scopes;
+  const at = entryFor(path, Object.keys(listed.paths));
+  return at === undefined ? [] : listed.paths[at]!;
+}
+
 /** The longest entry that is the path or a folder above it, name by name; one with a slash at its end is a folder alone. */
 function entryFor(path: string, entries: readonly string[]): string | undefined {
   return entries
@@ -64,4 +68,7 @@ function contains(outer: Scope, inner: Scope): boolean {
   return !outer.project || outer.project === inner.project;
 }
 
-const nameOf = ({ org, project }: Scope) => (project ? `the project ${org}/${project}` : org ? `the organization ${org}` : "the account");
+function nameOf({ org, project }: Scope): string {
+  if (project) return `the project ${org}/${project}`;
+  return org ? `the organization ${org}` : "the account";
+}

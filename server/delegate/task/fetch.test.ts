@@ -48,8 +48,7 @@ test.each(["http://169.254.169.254/latest", "http://2852039166/", "http://0xa9fe
 test("a redirect to a cloud's metadata, or to any other host, is not followed", async () => {
   const other = await serve((_, response) => response.end("other"));
   const url = await serve((request, response) => {
-    const to =
-      request.url === "/meta" ? "http://169.254.169.254/" : request.url === "/other" ? other : request.url === "/loop" ? "/loop" : "/end";
+    const to = { "/meta": "http://169.254.169.254/", "/other": other, "/loop": "/loop" }[request.url ?? ""] ?? "/end";
     if (request.url === "/end") response.end(request.method + (request.headers.authorization ?? ""));
     else response.writeHead(302, { location: to }).end();
   });

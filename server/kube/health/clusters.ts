@@ -29,7 +29,8 @@ const machinePool: HealthCheck = (object) => {
   const good = phase === "Running" || phase === "Scaling";
   const bad = phase === "Failed" || phase === "Unknown";
   const message = phase === undefined ? "" : `MachinePool is ${phase}`;
-  return health(good ? "Healthy" : bad ? "Degraded" : "Progressing", missing.length ? `${message}: ${missing.join(", ")}` : message);
+  const open = bad ? "Degraded" : "Progressing";
+  return health(good ? "Healthy" : open, missing.length ? `${message}: ${missing.join(", ")}` : message);
 };
 
 const machineHealth: HealthCheck = ({ status }) => {

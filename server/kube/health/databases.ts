@@ -69,7 +69,8 @@ const mariaDb = (broken: (condition: Condition) => boolean, text: (condition: Co
     const list = conditionsOf(object);
     const open = list.find((c) => c.status === "False");
     const last = open ?? list.at(-1);
-    return health(open ? (broken(open) ? "Degraded" : "Progressing") : "Healthy", last && text(last));
+    const word = open && broken(open) ? "Degraded" : "Progressing";
+    return health(open ? word : "Healthy", last && text(last));
   }, waiting(NO_STATUS));
 const both = (c: Condition) => `${c.reason ?? ""} ${c.message ?? ""}`;
 const own = (c: Condition) => c.message;
@@ -85,7 +86,8 @@ const sqlJob: HealthCheck = (object) => {
   const ended = list.find((c) => (c.reason === "JobComplete" || c.reason === "JobFailed") && c.status === "True");
   const told = ended ?? list.at(-1);
   if (!told) return health("Progressing", NO_STATUS);
-  return health(ended ? (ended.reason === "JobComplete" ? "Healthy" : "Degraded") : "Progressing", both(told));
+  const end = ended?.reason === "JobComplete" ? "Healthy" : "Degraded";
+  return health(ended ? end : "Progressing", both(told));
 };
 
 const nodes = ({ status }: KubeObject) => `${status.ready ?? 0}/${status.size ?? 0} node(s) are ready`;
@@ -138,6 +140,11 @@ const beat = firstOf(
   when(() => true, "Unknown", `Elastic Beat status ${UNKNOWN_TO_ARGO}`),
 );
 
+const NODE_COLOURS = new Map<unknown, "Progressing" | "Degraded">([
+  ["yellow", "Progressing"],
+  ["red", "Degraded"],
+]);
+
 const elasticsearch: HealthCheck = ({ spec, status = {} }) => {
   const unknown = health("Unknown", `Elasticsearch Cluster status ${UNKNOWN_TO_ARGO}`);
   const wanted = (spec?.nodeSets ?? []).reduce((sum: number, set: { count?: number }) => sum + number(set.count), 0);
@@ -150,7 +157,7 @@ const elasticsearch: HealthCheck = ({ spec, status = {} }) => {
   if (phase === "Invalid") return health("Degraded", "Elasticsearch phase is Invalid");
   if (phase !== "Ready") return unknown;
   if (colour === "green") return health("Healthy", "Elasticsearch Cluster status is Green");
-  const verdict = colour === "yellow" ? "Progressing" : colour === "red" ? "Degraded" : undefined;
+  const verdict = NODE_COLOURS.get(colour);
   return verdict
     ? health(verdict, `Elasticsearch Cluster status is ${capital(colour)}. Check the status of indices, replicas and shards`)
     : unknown;
@@ -161,7 +168,8 @@ const atlas =
   (object) => {
     const ready = conditionsOf(object).find((c) => c.type === "Ready");
     if (!ready) return health("Progressing", "Waiting for Atlas Operator");
-    return health(ready.status === "True" ? "Healthy" : busy(ready) ? "Progressing" : "Degraded", ready.reason);
+    const not = busy(ready) ? "Progressing" : "Degraded";
+    return health(ready.status === "True" ? "Healthy" : not, ready.reason);
   };
 
 export const databases: Checks = {

@@ -113,7 +113,8 @@ function tally({ commitStatuses = [] }: Commit): { text: string; pending: number
 
 /** Which commit is missing. What the hydrator noted stands for a proposal in one of several environments, see `proposal`. */
 function missing({ active, proposed }: Omit<Environment, "branch">, where: string, proposal = shaOf): Health | undefined {
-  const name = !shaOf(active) ? "active" : !proposal(proposed) ? "proposed" : undefined;
+  const other = !proposal(proposed) ? "proposed" : undefined;
+  const name = !shaOf(active) ? "active" : other;
   return name && health("Progressing", `The ${name} commit DRY SHA is missing or empty${where}.`);
 }
 

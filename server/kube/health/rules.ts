@@ -62,7 +62,8 @@ export const conditions =
 export const inOrder = (...rows: ConditionRow[]): HealthCheck => firstOf(...rows.map((row) => conditions(row)));
 
 function judged([, , verdict, text]: ConditionRow, condition: Condition, object: KubeObject): Health {
-  const message = text === undefined ? condition.message : typeof text === "string" ? text : text(condition, object);
+  const own = typeof text === "function" ? text(condition, object) : text;
+  const message = text === undefined ? condition.message : own;
   return health(verdict, message);
 }
 

@@ -1,3 +1,4 @@
+import { compare } from "../../base/lang/compare.ts";
 import type { KubeObject } from "../object.ts";
 import { type Checks, conditions, findCondition, firstOf, number, phases, waiting, when } from "./rules.ts";
 import { type Condition, conditionsOf, type Health, type HealthCheck, type HealthStatus, health } from "./types.ts";
@@ -145,7 +146,7 @@ const canary: HealthCheck = (object) => {
 const keycloak: HealthCheck = (object) => {
   if (!object.status?.conditions) return health("Progressing", "Waiting for Keycloak status conditions to exist");
   const time = (c: Condition) => (c as { lastTransitionTime?: string }).lastTransitionTime ?? "~";
-  const list = [...conditionsOf(object)].sort((a, b) => (time(a) < time(b) ? -1 : time(a) > time(b) ? 1 : 0));
+  const list = [...conditionsOf(object)].sort((a, b) => compare(time(a), time(b)));
   for (const { type, status, message } of list) {
     if (type === "Ready" && status === "True") return health("Healthy");
     if (type === "HasErrors" && status === "True") return health("Degraded", `Has Errors: ${message}`);

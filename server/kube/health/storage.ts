@@ -1,13 +1,23 @@
 import { type Checks, conditions, each, firstOf, phases, waiting, when } from "./rules.ts";
 import { type HealthCheck, health } from "./types.ts";
 
+const CEPH = new Map<unknown, "Healthy" | "Degraded">([
+  ["HEALTH_OK", "Healthy"],
+  ["HEALTH_WARN", "Degraded"],
+  ["HEALTH_ERR", "Degraded"],
+]);
+const STATES = new Map<unknown, "Healthy" | "Degraded">([
+  ["Created", "Healthy"],
+  ["Connected", "Healthy"],
+  ["Error", "Degraded"],
+]);
+
 /** Ceph's own health first; only a cluster that is well is asked for its state. */
 const cephCluster: HealthCheck = ({ status }) => {
   if (!status) return health("Progressing", "Waiting for status to be reported");
   const parts: string[] = [];
   const { health: word, details = {} } = status.ceph ?? {};
-  let verdict =
-    word === "HEALTH_OK" ? ("Healthy" as const) : word === "HEALTH_ERR" || word === "HEALTH_WARN" ? ("Degraded" as const) : undefined;
+  const verdict = CEPH.get(word);
   if (word !== undefined) {
     const told = Object.keys(details)
       .sort()
@@ -18,16 +28,16 @@ const cephCluster: HealthCheck = ({ status }) => {
   let state: "Healthy" | "Degraded" | "Progressing" | undefined = verdict;
   if (verdict === "Healthy" && status.state !== undefined) {
     parts.push(`Ceph cluster state is ${status.state}`);
-    state = ["Created", "Connected"].includes(status.state) ? "Healthy" : status.state === "Error" ? "Degraded" : "Progressing";
+    state = STATES.get(status.state) ?? "Progressing";
   }
-  verdict = undefined;
   if (status.message) parts.push(status.message);
   return health(state ?? "Progressing", parts.join(" - "));
 };
 
 const cephObjectStore: HealthCheck = ({ status }) => {
   const { phase, info } = status ?? {};
-  const verdict = phase === "Ready" ? "Healthy" : phase === "Failure" ? "Degraded" : "Progressing";
+  const open = phase === "Failure" ? "Degraded" : "Progressing";
+  const verdict = phase === "Ready" ? "Healthy" : open;
   const message = phase === undefined ? "Waiting for status to be reported" : `Ceph object store phase is ${phase}`;
   return health(verdict, info?.endpoint ? `${message} - endpoint: ${info.endpoint}` : message);
 };
@@ -73,13 +83,9 @@ const virtualMachine: HealthCheck = ({ status }) => {
   const list: { type?: string; status?: string }[] = status?.conditions ?? [];
   if (list.some((c) => c.type === "Paused" && c.status === "True")) return health("Suspended", "Paused");
   const ready = list.findLast((c) => c.type === "Ready");
-  const [verdict, word] = !ready
-    ? (["Progressing", NO_STATUS] as const)
-    : ready.status === "True"
-      ? (["Healthy", "Running"] as const)
-      : status.created
-        ? (["Progressing", "Starting"] as const)
-        : (["Suspended", "Stopped"] as const);
+  const stopped = status?.created ? (["Progressing", "Starting"] as const) : (["Suspended", "Stopped"] as const);
+  const known = ready?.status === "True" ? (["Healthy", "Running"] as const) : stopped;
+  const [verdict, word] = ready ? known : (["Progressing", NO_STATUS] as const);
   return health(verdict, status?.printableStatus ?? word);
 };
 

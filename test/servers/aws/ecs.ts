@@ -156,7 +156,8 @@ export class Ecs {
     this.#advance(service);
     const deployments = service.deployments.map((deployment, index) => {
       const { running, failures } = this.#progress(deployment);
-      const state = deployment.failed ? "FAILED" : deployment.completed ? "COMPLETED" : "IN_PROGRESS";
+      const open = deployment.completed ? "COMPLETED" : "IN_PROGRESS";
+      const state = deployment.failed ? "FAILED" : open;
       return {
         id: deployment.id,
         status: index === 0 ? "PRIMARY" : "ACTIVE",

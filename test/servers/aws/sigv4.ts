@@ -110,7 +110,10 @@ export function canonical(
   return [method, segments, pairs.map((pair) => pair.join("=")).join("&"), headers, signed.join(";"), hash].join("\n");
 }
 
-const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+function order(a: string, b: string): number {
+  if (a < b) return -1;
+  return a > b ? 1 : 0;
+}
 const decode = (text: string) => decodeURIComponent(text.replaceAll("+", "%20"));
 /** RFC 3986: all but letters, digits and `-._~`. */
 const encode = (text: string) =>

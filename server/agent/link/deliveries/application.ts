@@ -78,7 +78,8 @@ export async function removeApplication(ctx: Context, object: WorkerObject): Pro
   const present = (own.metadata.finalizers ?? []).filter((finalizer) => !others.includes(finalizer));
   // Once it is being deleted, Kubernetes lets a finalizer go but none come.
   const mayAdd = own.metadata.deletionTimestamp === undefined;
-  const next = [...others, ...(wanted && (mayAdd || present.includes(wanted)) ? [wanted] : wanted ? present : [])];
+  const kept = wanted && (mayAdd || present.includes(wanted)) ? [wanted] : present;
+  const next = [...others, ...(wanted ? kept : [])];
   if (next.join() !== (own.metadata.finalizers ?? []).join()) {
     const patch = { metadata: { finalizers: next, uid: own.metadata.uid, resourceVersion: own.metadata.resourceVersion } };
     const patched = await ctx.client.mergePatch(RESOURCES.application, own.metadata.namespace ?? ctx.namespace, own.metadata.name, patch);

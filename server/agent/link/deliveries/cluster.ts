@@ -102,7 +102,8 @@ function toldBy(secret: KubeObject): Record<string, unknown> {
 
 /** Why a Secret that was taken over cannot be written: how it signs in is said nowhere in the specification, and would be gone. */
 function signInLost({ awsAuth, exec }: Schemas["ClusterSpec"], { awsAuthConfig, execProviderConfig }: Config) {
-  const missing = awsAuthConfig && !awsAuth ? "awsAuth" : execProviderConfig && !exec ? "exec" : undefined;
+  const program = execProviderConfig && !exec ? "exec" : undefined;
+  const missing = awsAuthConfig && !awsAuth ? "awsAuth" : program;
   return missing === undefined || awsAuth || exec
     ? undefined
     : stop(

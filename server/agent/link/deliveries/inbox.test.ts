@@ -66,9 +66,8 @@ test("of what comes while one is in work only the newest is done", async () => {
   expect([calls, reports]).toEqual([[1, 5], [["-/-/a", 5, "applied", undefined]]]);
 });
 test("what may pass is tried again, and what waits is looked at again at once when something has changed", async () => {
-  const { inbox, reports, calls } = start((_object, n) =>
-    n === 1 ? again("Conflict", "") : n === 2 ? later(60_000, "Deleting", "") : done(undefined),
-  );
+  const answers = [again("Conflict", ""), later(60_000, "Deleting", "")];
+  const { inbox, reports, calls } = start((_object, n) => answers[n - 1] ?? done(undefined));
   inbox.put(object(1));
   await until(() => calls.length === 2);
   expect(reports).toEqual([]);

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../../base/outcome.ts";
+import type { Failure, Outcome } from "../../../base/outcome.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
 import type { Log } from "../../../link/log.ts";
 import type { Report } from "../../../link/reports.ts";
@@ -126,10 +126,16 @@ export class Inbox {
       this.#options.log.warn({ object: object.key, reason }, message);
       this.#options.report(object, { generation, outcome: "refused", reason, message });
     }
-    const wait = outcome.kind === "stop" ? AGAIN_MS : outcome.kind === "later" ? outcome.afterMs : entry.backoff.next(outcome);
+    const wait = waitOf(outcome, entry);
     entry.timer = setTimeout(() => {
       delete entry.timer;
       this.#queue(at);
     }, wait);
   }
+}
+
+/** What was refused is tried again late, in case what it depends on has changed. */
+function waitOf(outcome: Failure, { backoff }: Entry): number {
+  if (outcome.kind === "stop") return AGAIN_MS;
+  return outcome.kind === "later" ? outcome.afterMs : backoff.next(outcome);
 }

@@ -56,7 +56,8 @@ async function mayChange(ctx: Context, object: WorkerObject, existing: KubeObjec
   if (held && (held.uid === object.uid || held.key === object.key)) return undefined;
   if (object.adopt && !held) return mayAdopt(object.adopt.uid, existing);
   const set = setOf(existing);
-  const whose = held ? `belongs to ${held.key} of the service` : set ? `is made by ApplicationSet ${set}` : "was not made by Outpost";
+  const other = set ? `is made by ApplicationSet ${set}` : "was not made by Outpost";
+  const whose = held ? `belongs to ${held.key} of the service` : other;
   return stop(
     "AlreadyExists",
     `${describe(existing)} ${whose} and is left as it is: delete or rename it in the cluster, or choose another id`,

@@ -57,7 +57,8 @@ export const outOfSync: Read = async (tc, task) => {
       async (row) => {
         const live = await liveOf(readOnlyContext, row);
         const { group, kind, namespace, name } = row;
-        const change = row.requiresPruning ? "delete" : live === "none" ? "create" : "update";
+        const write = live === "none" ? "create" : "update";
+        const change = row.requiresPruning ? "delete" : write;
         const text = typeof live === "object" ? toYaml(readOnlyContext.reads.hide(masked(live, salt))) : undefined;
         return defined({ group: group || undefined, kind, namespace: namespace || undefined, name, change, live: text });
       },

@@ -31,7 +31,8 @@ export class ChartReads {
     const answer = await client.json<KubeObject & { items?: KubeObject[] }>("GET", path, ask);
     if (answer.kind !== "done") return answer;
     const { kind, items } = answer.value;
-    const found = kind === "Secret" ? [answer.value] : kind === "SecretList" ? (items ?? []) : [];
+    const listed = kind === "SecretList" ? (items ?? []) : [];
+    const found = kind === "Secret" ? [answer.value] : listed;
     for (const value of found.flatMap(({ data }) => Object.values((data ?? {}) as Record<string, string>))) {
       const text = Buffer.from(String(value), "base64").toString("utf8");
       this.#bytes += text.length;

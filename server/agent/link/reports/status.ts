@@ -118,6 +118,11 @@ function toResource(r: Loose) {
   });
 }
 
+function causeBy(by: Loose): string | undefined {
+  if (by?.automated) return "Automated";
+  return by?.username ? "Manual" : undefined;
+}
+
 function toHistory(h: Loose) {
   const by = h?.initiatedBy;
   return defined({
@@ -128,7 +133,7 @@ function toHistory(h: Loose) {
     deployStartedAt: time(h?.deployStartedAt),
     initiatedBy: text(by?.username) ?? (by?.automated ? "automated" : undefined),
     // Another controller than ours does not keep it; who began it tells most.
-    cause: CAUSE.includes(h?.cause) ? h.cause : by?.automated ? "Automated" : by?.username ? "Manual" : undefined,
+    cause: CAUSE.includes(h?.cause) ? h.cause : causeBy(by),
   });
 }
 

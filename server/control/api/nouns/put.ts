@@ -34,7 +34,8 @@ export const put =
       // A creation takes the place of an object that was released for it.
       const released = creation && existing !== undefined && (await isReleased(w, w.account, existing.uid));
       if (!released) checkIfNoneMatch(call.headers.ifNoneMatch, existing);
-      const change = released ? "replace" : call.query.move ? "move" : "update";
+      const kept = call.query.move ? "move" : "update";
+      const change = released ? "replace" : kept;
       const saved = await save(w, { collection, scope: call.scope, id: call.params.id, existing, change, adopt }, call.body.spec);
       checkApprovalsKept(call.caller, existing, saved);
       return { status: existing && !released ? 200 : 201, body: show<C>(saved), headers: { ETag: etag(saved) } };

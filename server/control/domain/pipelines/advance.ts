@@ -77,20 +77,19 @@ export function advance(spec: PipelineSpec, run: RunNow, tasks: ReadonlyMap<stri
     if (move.do === "wait") steps.get(move.step)!.state = "Waiting";
   };
 
+  const next = (step: PipelineSpec["steps"][number], index: number, at: RunStep): Move | undefined => {
+    if (at.state === "Running") return running(step, at);
+    if (stopped) return { do: "end", step: step.id, state: "Cancelled", ...stopped.step };
+    return at.state === "Waiting" ? waiting(step, at) : pending(step, index);
+  };
+
   // A step that ends at once lets others go on; each round ends at least one, so there are no more rounds than steps.
   for (let before = -1; moves.length !== before; ) {
     before = moves.length;
     spec.steps.forEach((step, index) => {
       const at = steps.get(step.id)!;
       if (ENDED.includes(at.state) || moves.some((m) => "step" in m && m.step === step.id && m.do !== "end")) return;
-      const move =
-        at.state === "Running"
-          ? running(step, at)
-          : stopped
-            ? ({ do: "end", step: step.id, state: "Cancelled", ...stopped.step } as const)
-            : at.state === "Waiting"
-              ? waiting(step, at)
-              : pending(step, index);
+      const move = next(step, index, at);
       if (move) make(move);
     });
   }

@@ -53,7 +53,7 @@ export function fitTypes(kind: Kind, template: unknown, params: Record<string, u
 }
 
 function typed(text: string, type: string): number | boolean | undefined {
-  if (type === "boolean") return text === "true" ? true : text === "false" ? false : undefined;
+  if (type === "boolean") return text === "true" || text === "false" ? text === "true" : undefined;
   if (type === "integer" && /^-?(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text);
   if (type === "number" && /^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?$/.test(text)) return Number(text);
   return undefined;

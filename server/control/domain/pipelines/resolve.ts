@@ -96,7 +96,8 @@ function harmless(value: unknown): unknown {
 
 export function asText(value: unknown): string {
   if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (value === undefined || value === null) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** Own members only: `constructor` is no output of anybody. */

@@ -143,7 +143,8 @@ const EDITS: ((spec: PipelineSpec, roll: Roll) => PipelineSpec)[] = [
   },
   ({ steps }, roll) => {
     const at = roll(steps.length);
-    return { steps: steps.map((s, i) => (i === at ? (s.task ? gate(s.id) : task(s.id)) : s)) };
+    const other = (s: (typeof steps)[number]) => (s.task ? gate(s.id) : task(s.id));
+    return { steps: steps.map((s, i) => (i === at ? other(s) : s)) };
   },
 ];
 

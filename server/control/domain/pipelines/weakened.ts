@@ -71,7 +71,8 @@ function changedOperand(condition: string, before: PipelineSpec, after: Pipeline
   };
   const changed = expressionsIn(parsed.condition).find((e) => canonical(of(before, e) ?? null) !== canonical(of(after, e) ?? null));
   if (!changed) return undefined;
-  const name = changed.of === "step" ? changed.step : "name" in changed ? changed.name : "";
+  const named = "name" in changed ? changed.name : "";
+  const name = changed.of === "step" ? changed.step : named;
   return { name, pointer: changed.of === "step" ? "/spec/steps" : `/spec/inputs/${name}` };
 }
 

@@ -1,5 +1,5 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import type { Answer, CallHost, GitHost, PullRequest } from "./git-host.ts";
+import { type Answer, type CallHost, type GitHost, openOrClosed, type PullRequest } from "./git-host.ts";
 
 const each = (path: string) => path.split("/").map(encodeURIComponent).join("/");
 
@@ -71,17 +71,18 @@ function pullOf(json: Answer["json"]): PullRequest {
   return {
     number,
     url: html_url,
-    state: merged ? "merged" : state === "open" ? "open" : "closed",
+    state: merged ? "merged" : openOrClosed(state === "open"),
     // Once the branch is gone, `ref` is that of the pull request itself.
     branch: /^refs\//.test(head.ref) ? head.label : head.ref,
     base: base.ref,
     head: head.sha,
     mergeCommit: merged ? (merge_commit_sha ?? undefined) : undefined,
     // Gitea says `mergeable: false` for conflicts and, for a moment, while it looks for them.
-    blocked: draft
-      ? { why: "it is a draft", wait: true }
-      : mergeable
-        ? undefined
-        : { why: "it conflicts with its base, or Gitea is still looking", wait: true },
+    blocked: blocked(draft, mergeable),
   };
+}
+
+function blocked(draft: boolean, mergeable: boolean): PullRequest["blocked"] {
+  if (draft) return { why: "it is a draft", wait: true };
+  return mergeable ? undefined : { why: "it conflicts with its base, or Gitea is still looking", wait: true };
 }

@@ -1,5 +1,5 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import type { Answer, CallHost, GitHost, PullRequest } from "./git-host.ts";
+import { type Answer, type CallHost, type GitHost, openOrClosed, type PullRequest } from "./git-host.ts";
 
 const each = (path: string) => path.split("/").map(encodeURIComponent).join("/");
 
@@ -77,7 +77,7 @@ function pullOf(json: Answer["json"]): PullRequest {
   return {
     number: json.number,
     url: json.html_url,
-    state: json.merged || json.merged_at ? "merged" : json.state === "open" ? "open" : "closed",
+    state: json.merged || json.merged_at ? "merged" : openOrClosed(json.state === "open"),
     branch: json.head.ref,
     base: json.base.ref,
     head: json.head.sha,

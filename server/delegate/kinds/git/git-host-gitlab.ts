@@ -1,5 +1,5 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import type { Answer, CallHost, GitHost, PullRequest } from "./git-host.ts";
+import { type Answer, type CallHost, type GitHost, openOrClosed, type PullRequest } from "./git-host.ts";
 
 /** GitLab's REST API, version 4. */
 export function gitlab(call: CallHost, repository: string): GitHost {
@@ -72,7 +72,7 @@ function pullOf(json: Answer["json"]): PullRequest {
   return {
     number: iid,
     url: web_url,
-    state: state === "merged" ? "merged" : state === "opened" || state === "locked" ? "open" : "closed",
+    state: state === "merged" ? "merged" : openOrClosed(state === "opened" || state === "locked"),
     branch: source_branch,
     base: target_branch,
     head: sha,

@@ -52,3 +52,6 @@ export interface Answer {
 }
 /** One call of a host's API. Only statuses in `fine` are answers, any other is a refusal in the host's words. */
 export type CallHost = (method: Method, path: string, body?: object, fine?: readonly number[]) => Promise<Outcome<Answer>>;
+
+/** The state of a pull request that is not merged. */
+export const openOrClosed = (isOpen: boolean): "open" | "closed" => (isOpen ? "open" : "closed");

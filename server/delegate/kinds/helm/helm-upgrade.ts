@@ -34,6 +34,7 @@ export const helmUpgrade: Kind<Params> = {
     // Going back takes as long again at most; a Helm that is ended in the middle of it leaves the release blocked.
     const share = atomic && !dryRun ? 0.5 : 1;
     const seconds = Math.max(1, Math.floor(((until - performance.now()) * share) / 1_000));
+    const waiting = atomic || wait ? [atomic ? "--atomic" : "--wait"] : [];
     const flags = [
       ...access,
       ...chart.value.flags,
@@ -41,7 +42,7 @@ export const helmUpgrade: Kind<Params> = {
       ...((params.install ?? true) ? ["--install", ...(params.createNamespace ? ["--create-namespace"] : [])] : []),
       (params.resetValues ?? true) ? "--reset-values" : "--reset-then-reuse-values",
       ...(dryRun ? ["--dry-run=server", "--hide-secret"] : []),
-      ...(atomic && !dryRun ? ["--atomic"] : wait && !dryRun ? ["--wait"] : []),
+      ...(dryRun ? [] : waiting),
       `--timeout=${seconds}s`,
     ];
     const opened = await openCluster(params.cluster, context);

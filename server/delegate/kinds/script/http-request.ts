@@ -75,12 +75,8 @@ async function once(params: Params, context: Context): Promise<KindResult> {
   const fits = expectStatus ? expectStatus.includes(status) : status >= 200 && status < 300;
   if (!fits) {
     const want = expectStatus ? `one of ${expectStatus.join(", ")}` : "200 to 299";
-    const hint =
-      status === 401 || status === 403
-        ? "; check the login"
-        : status >= 300 && status < 400
-          ? `; it leads to ${answer.value.headers.location ?? "nowhere"}`
-          : "";
+    const leads = status >= 300 && status < 400 ? `; it leads to ${answer.value.headers.location ?? "nowhere"}` : "";
+    const hint = status === 401 || status === 403 ? "; check the login" : leads;
     return failed("StatusUnexpected", `it answered ${status}, ${want} was expected${hint}`, outputs);
   }
   if (expectBody !== undefined && !answer.value.body.toString("utf8").includes(expectBody))

@@ -149,7 +149,12 @@ export class Terraform {
 }
 
 /** A text of HCL: nothing in it is a template. */
+const ESCAPES = new Map([
+  ["b", "\\u0008"],
+  ["f", "\\u000c"],
+]);
+
 const quoted = (text: string) =>
   JSON.stringify(text)
-    .replace(/\\(.)/g, (whole, letter) => (letter === "b" ? "\\u0008" : letter === "f" ? "\\u000c" : whole))
+    .replace(/\\(.)/g, (whole, letter) => ESCAPES.get(letter) ?? whole)
     .replace(/([$%])\{/g, "$1$1{");

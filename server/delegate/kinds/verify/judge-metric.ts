@@ -49,11 +49,11 @@ export function judgeMetric(metric: Metric, canary: readonly number[], baseline:
     };
   const { u, z, pHigher, pLower, exact } = mannWhitney(canary, baseline);
   // Either way: twice the smaller tail.
-  const p = worse === "higher" ? pHigher : worse === "lower" ? pLower : Math.min(1, 2 * Math.min(pHigher, pLower));
+  const p = { higher: pHigher, lower: pLower, either: Math.min(1, 2 * Math.min(pHigher, pLower)) }[worse];
   const numbers = { u, ...(z === undefined ? {} : { z: round(z) }), p: round(p), exact };
   const sure = p <= 1 - confidence;
   const delta = c.median! - b.median!;
-  const bad = worse === "higher" ? delta : worse === "lower" ? -delta : Math.abs(delta);
+  const bad = { higher: delta, lower: -delta, either: Math.abs(delta) }[worse];
   const matters = bad > tolerance * Math.abs(b.median!);
   const medians = `median ${round(c.median!)} against ${round(b.median!)}, p ${round(p)}`;
   if (sure && matters)

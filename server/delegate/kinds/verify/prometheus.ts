@@ -25,7 +25,8 @@ const MAX_SAMPLES = 20_000;
 export async function queryRange(context: Context, prometheus: Prometheus, query: string, range: Range): Promise<Outcome<number[]>> {
   const { url, username, password, bearer, caCertificate } = prometheus;
   const body = new URLSearchParams({ query, start: String(range.start), end: String(range.end), step: String(range.stepSeconds) });
-  const authorization = bearer ? `Bearer ${bearer}` : username !== undefined ? basic(username, password ?? "") : undefined;
+  const login = username !== undefined ? basic(username, password ?? "") : undefined;
+  const authorization = bearer ? `Bearer ${bearer}` : login;
   const answer = await context.fetch(`${url.replace(/\/+$/, "")}/api/v1/query_range`, {
     method: "POST",
     headers: { "content-type": "application/x-www-form-urlencoded", ...(authorization ? { authorization } : {}) },

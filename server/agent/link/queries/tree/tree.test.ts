@@ -21,7 +21,7 @@ const KINDS = [
   kind("", "Secret", "secrets"),
 ];
 const object = (of: string, name: string, owner?: string): KubeObject => ({
-  apiVersion: of === "Pod" || of === "Secret" ? "v1" : of === "Certificate" ? "cert-manager.io/v1" : "apps/v1",
+  apiVersion: { Pod: "v1", Secret: "v1", Certificate: "cert-manager.io/v1" }[of] ?? "apps/v1",
   kind: of,
   metadata: {
     name,
