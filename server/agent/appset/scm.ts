@@ -36,7 +36,7 @@ export interface Browse {
   repositories(settings: Free, ask: Ask): Promise<Outcome<Repository[]>>;
   /** Branches of a repository: all, or the default one. None where it is empty. */
   branches(settings: Free, repository: Repository, all: boolean, ask: Ask): Promise<Outcome<Branch[]>>;
-  hasPath(settings: Free, repository: Repository, branch: Branch, path: string, ask: Ask): Promise<Outcome<boolean>>;
+  hasPath(settings: Free, file: { repository: Repository; branch: Branch; path: string }, ask: Ask): Promise<Outcome<boolean>>;
 }
 export interface Review {
   pulls(settings: Free, ask: Ask): Promise<Outcome<Pull[]>>;

@@ -104,7 +104,7 @@ async function pathsFit(
     [pathsDoNotExist, false],
   ] as const) {
     for (const path of paths ?? []) {
-      const has = await host.hasPath(settings, repository, branch, path, ask);
+      const has = await host.hasPath(settings, { repository, branch, path }, ask);
       if (has.kind !== "done") return has;
       if (has.value !== wanted) return done(false);
     }

@@ -84,7 +84,7 @@ export const azureDevOps: Host = {
     return branchesFrom(told, ({ name, commit }) => ({ name, sha: commit?.commitId }));
   },
 
-  async hasPath(settings, { id }, { name }, path, ask) {
+  async hasPath(settings, { repository: { id }, branch: { name }, path }, ask) {
     const query = {
       path: `/${path.split("/").filter(Boolean).join("/")}`,
       "versionDescriptor.version": name,

@@ -79,7 +79,7 @@ export const bitbucketServer: Host = {
     return branches.kind === "done" ? branchesFrom(branches.value, branchOf) : branches;
   },
 
-  hasPath: (settings, repository, { name }, path, ask) => {
+  hasPath: (settings, { repository, branch: { name }, path }, ask) => {
     const query = new URLSearchParams({ at: `refs/heads/${name}`, type: "true" });
     return exists(`${inside(settings, repository)}/browse/${named(...path.split("/").filter(Boolean))}?${query}`, withoutCheck(ask));
   },

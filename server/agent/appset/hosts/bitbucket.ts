@@ -62,6 +62,6 @@ export const bitbucket: Host = {
     return branch.kind === "done" ? branchesFrom([branch.value.body], branchOf) : branch;
   },
 
-  hasPath: (settings, { repository }, { sha }, path, ask) =>
+  hasPath: (settings, { repository: { repository }, branch: { sha }, path }, ask) =>
     exists(`${root(settings, repository)}/src/${named(sha, ...path.split("/").filter(Boolean))}?format=meta`, ask),
 };

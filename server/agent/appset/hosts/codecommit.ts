@@ -54,7 +54,7 @@ export const codeCommit: Browse = {
     return branches.kind === "done" ? done(branches.value.map((name: string) => ({ name, sha: "" }))) : branches;
   },
 
-  async hasPath(settings, { repository }, { name }, path, ask) {
+  async hasPath(settings, { repository: { repository }, branch: { name }, path }, ask) {
     const parts = path.split("/").filter(Boolean);
     if (parts.length === 0) return done(true);
     const folder = { repositoryName: repository, commitSpecifier: name, folderPath: `/${parts.slice(0, -1).join("/")}` };

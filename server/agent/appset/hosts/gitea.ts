@@ -60,7 +60,7 @@ export const gitea: Host = {
     return branch.kind === "done" ? branchesFrom([branch.value.body], branchOf) : branch;
   },
 
-  hasPath: (settings, repository, { name: branch }, path, ask) =>
+  hasPath: (settings, { repository, branch: { name: branch }, path }, ask) =>
     exists(`${repo(settings, repository)}/contents/${named(...path.split("/").filter(Boolean))}?ref=${encodeURIComponent(branch)}`, ask),
 };
 

@@ -62,7 +62,7 @@ export const github: Host = {
     return branch.reason === HTTP.notFound ? done([]) : branch;
   },
 
-  hasPath: (settings, repository, { name: branch }, path, ask) =>
+  hasPath: (settings, { repository, branch: { name: branch }, path }, ask) =>
     exists(
       `${root(settings)}/repos/${named(repository.organization, repository.repository)}/contents/${named(...path.split("/").filter(Boolean))}?ref=${encodeURIComponent(branch)}`,
       withVersion(ask),

@@ -70,7 +70,7 @@ export const gitlab: Host = {
     return branch.reason === HTTP.notFound ? done([]) : branch;
   },
 
-  async hasPath(settings, { id }, { name: branch }, path, ask) {
+  async hasPath(settings, { repository: { id }, branch: { name: branch }, path }, ask) {
     const parts = path.split("/").filter(Boolean);
     if (parts.length === 0) return done(true);
     const query = new URLSearchParams({ path: parts.slice(0, -1).join("/"), ref: branch, per_page: "100" });
