@@ -265,6 +265,38 @@ describe("changes", () => {
     // The live object has one place: the agent's own scope cannot have it too.
     expect(await put("/v1/applications/till", { agent: "lend", ...spec })).toMatchObject({ status: 409, body: { code: "conflict" } });
   });
+
+  test("leaves the rules of the agent's scope alone: neither app projects nor clusters are taken over below it", async () => {
+    const lend = await agent("rules");
+    const project = (name: string) => ({
+      collection: "appprojects" as const,
+      namespace: HOME,
+      name,
+      uid: `k-${name}`,
+      argoProject: name,
+      spec: { sourceRepos: ["*"] },
+    });
+    await put("/v1/argoprojectmappings/rules", { agent: "rules", argoProject: "*", targetOrg: "shop" });
+    await lend.exchange({ discovered: [project("default"), project("payroll")] });
+    const shop = await s.ask("POST", "/v1/apikeys?org=shop", { body: { id: "of-rules", role: "admin" } });
+    for (const id of ["default", "payroll"]) {
+      const taken = await s.ask("PUT", `/v1/appprojects/${id}?org=shop&adopt=true`, {
+        body: { spec: { agent: "account.rules", sourceRepos: ["https://evil.example/*"] } },
+        key: shop.body.key,
+      });
+      expect(taken).toMatchObject({ status: 409, body: { code: "conflict", detail: expect.stringContaining("agent's scope") } });
+      expect((await get(`/v1/appprojects/${id}?org=shop`)).body).toMatchObject({ origin: "discovered" });
+    }
+    const far = { collection: "clusters" as const, namespace: HOME, name: "far-secret", uid: "k-far", argoProject: "payroll" };
+    await lend.exchange({ discovered: [{ ...far, spec: { server: "https://payroll.example", namespaces: ["payroll"] } }] });
+    const { items } = (await get("/v1/clusters?org=shop")).body;
+    const wider = { agent: "account.rules", server: "https://payroll.example" };
+    expect(
+      await s.ask("PUT", `/v1/clusters/${items[0].id}?org=shop&adopt=true`, { body: { spec: wider }, key: shop.body.key }),
+    ).toMatchObject({ status: 409, body: { code: "conflict" } });
+    await s.ask("DELETE", "/v1/argoprojectmappings/rules");
+    expect(await put("/v1/appprojects/payroll?adopt=true", { agent: "rules", sourceRepos: ["*"] })).toMatchObject({ status: 200 });
+  });
 });
 
 describe("actions and questions on what is not managed", () => {

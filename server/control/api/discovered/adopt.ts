@@ -71,14 +71,34 @@ export async function foundForPut(
 /** Refuses a take-over that would change more than the specification says. */
 export function checkAdoption(object: Stored, agent: Stored | undefined, targets: readonly Target[]): void {
   const { live, inexpressible = [] } = object.found!;
-  if (agent?.uid !== object.agentUid)
+  if (!agent || agent.uid !== object.agentUid)
     throw invalid("/spec/agent", "The object is in another agent's cluster. Name the agent that it shows, and move it afterwards.");
   if (inexpressible.length > 0)
     throw new Problem(
       "conflict",
       `A take-over would lose fields of the live object that a specification cannot express: ${inexpressible.join(", ")}. Remove them from the live object first, or leave it as it is.`,
     );
+  checkTakenBelow(object, agent);
   if (object.collection === "applications") checkDestination(live.destination, targets);
+}
+
+/** Annotation of what the agent wrote for a scope below its own. */
+const TENANT = "outpost.dev/tenant";
+/** What these say binds all who use them, and a cluster goes on with the credentials of whoever registered it. */
+const RULES: Partial<Record<string, string>> = { appprojects: "app project", clusters: "cluster" };
+
+/**
+ * A mapping shows rules of the agent's scope to those who are under them. If these took a rule over, they would write it for themselves and for
+ * all others who are under it.
+ */
+function checkTakenBelow(object: Stored, agent: Scope): void {
+  const what = RULES[object.collection];
+  const own = object.found!.live.annotations?.[TENANT] === `${object.org}/${object.project || "-"}`;
+  if (!what || own || isSame(agent, object)) return;
+  throw new Problem(
+    "conflict",
+    `This ${what} belongs to the agent's scope, and others may be using it: it is taken over only there. Without the mapping that shows it here, an administrator finds it in the agent's scope. For this scope alone, make a new one.`,
+  );
 }
 
 /** An application must go on deploying to the cluster that it deploys to. */
