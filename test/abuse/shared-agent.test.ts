@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { parse } from "yaml";
 import type { Schemas } from "../../openapi/client.ts";
 import { clusterWorld } from "../../server/agent/appset/cluster-world.ts";
 import { testRepository } from "../../server/agent/link/connections.ts";
@@ -249,6 +250,33 @@ test("a child that b's application makes elsewhere is b's", async () => {
   await w.app("parent", { repo: "b/parent", project: "b", destination: { name: "in-cluster", namespace: "team-b" } }, marked(B));
   await w.until("parent", synced, "Synced");
   expect((await w.object(RESOURCES.application, "team-b", "grandchild"))?.metadata.annotations?.[TENANT]).toBe(B);
+}, 120_000);
+
+test("b's application keeps no mark of the object that it writes over, even where differences are ignored", async () => {
+  const file = (name: string) => child("team-b").replaceAll("child", name).replace("path: .", "path: of-b");
+  for (const [name, marks] of [
+    ["nobodys", 'annotations: {kept: "1"}'],
+    ["of-a", `annotations: {${TENANT}: ${A}, kept: "1"}`],
+  ] as const)
+    value(await w.client.apply(RESOURCES.application, parse(child("team-b", marks).replaceAll("child", name))));
+  await w.git.createRepository("b/over", { files: { "x.yaml": `${file("nobodys")}---\n${file("of-a")}` } });
+  const ignoreDifferences = [{ group: "argoproj.io", kind: "Application", jsonPointers: ["/metadata/annotations"] }];
+  await w.app(
+    "over",
+    {
+      repo: "b/over",
+      project: "b",
+      destination: { name: "in-cluster", namespace: "team-b" },
+      ignoreDifferences,
+      syncPolicy: { automated: {}, syncOptions: ["RespectIgnoreDifferences=true"] },
+    },
+    marked(B),
+  );
+  for (const name of ["nobodys", "of-a"]) {
+    const read = () => w.object(RESOURCES.application, "team-b", name);
+    await w.settled(async () => (await read())?.spec?.source.path === "of-b", `${name} has what b wrote`);
+    expect((await read())?.metadata.annotations?.[TENANT]).toBe(B);
+  }
 }, 120_000);
 
 test("b's set sees no cluster of a, and sends no token of the agent's namespace anywhere", async () => {

@@ -64,3 +64,13 @@ export function inherited(app: Application, shape: Guarded, objects: readonly Ku
     return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [TENANT]: tenant } } };
   });
 }
+
+/**
+ * The object as it is sent. Differences that are ignored have the live object's values, and its marks would give a tenant's specification the
+ * power of whoever the object was before. What the agent's own scope writes has no mark, and leaves the one that is there.
+ */
+export function withOwnTenant(object: KubeObject, target: KubeObject): KubeObject {
+  const tenant = target.metadata.annotations?.[TENANT];
+  if (gvkOf(target).group !== GROUP || tenant === undefined || object.metadata.annotations?.[TENANT] === tenant) return object;
+  return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [TENANT]: tenant } } };
+}

@@ -15,6 +15,7 @@ import { formerFields, isOurs, takeOver } from "../compare/migrate.ts";
 import type { Target } from "../compare/normalise.ts";
 import { hasTextLeftovers, inheritTexts } from "../compare/plain-texts.ts";
 import { isLenient, withoutUnknownFields } from "../compare/unknown-fields.ts";
+import { withOwnTenant } from "../config/tenancy.ts";
 import type { Destination } from "../destination.ts";
 import { hookOf, syncOption } from "../order.ts";
 import { effectiveOwner, isMarked } from "../tracking.ts";
@@ -67,7 +68,8 @@ async function applyOnce(destination: Destination, target: Target, { app, verdic
       : done(target.object);
   if (respected.kind !== "done") return respected;
   const isRecorded = current ? hasLastApplied(current) : startsLastApplied(destination, label, target, options);
-  const wanted = isRecorded ? withLastApplied(respected.value) : respected.value;
+  const sendable = withOwnTenant(respected.value, target.object);
+  const wanted = isRecorded ? withLastApplied(sendable) : sendable;
   const migrates = !options.includes("ClientSideApplyMigration=false") && !isClientSide(target.object, options);
   if (current && migrates && syncOption("Replace", wanted, options) !== "true") await inherit(destination, resource.value, current, app);
   if (current && hasTextLeftovers(current, wanted, ignoring(app, destination.settings.rules, wanted))) {
