@@ -117,7 +117,7 @@ test("files do not import each other in circles, not even for a type", () => {
 /** Folders that are still to be split, with the number of files that they have now. */
 const CROWDED: Record<string, number> = {
   "modules/constructs": 21,
-  "openapi/rules": 24,
+  "openapi/rules": 23,
   "provider/protocol/rpc": 22,
   "provider/resources": 34,
   "server/agent/appset": 23,

@@ -1591,6 +1591,8 @@ export interface components {
         Timestamp: string;
         /** @description A number with a unit: `30s`, `5m`, `2h`. */
         Duration: string;
+        /** @description A number with a unit: `90s`, `30m`, `12h`, `2d`. */
+        Lifetime: string;
         Tags: string[];
         Condition: {
             /** @description What the condition is about, as `Ready` or `ComparisonError`. */
@@ -1744,7 +1746,7 @@ export interface components {
             maxUses: number;
         };
         WorkerTokenRequest: {
-            expiresIn?: components["schemas"]["Duration"];
+            expiresIn?: components["schemas"]["Lifetime"];
         };
         RotateTokenRequest: {
             /**
@@ -1752,7 +1754,7 @@ export interface components {
              * @default 1h
              */
             overlap?: components["schemas"]["Duration"];
-            expiresIn?: components["schemas"]["Duration"];
+            expiresIn?: components["schemas"]["Lifetime"];
         };
         WorkerTokenList: {
             items: components["schemas"]["WorkerToken"][];
@@ -1833,7 +1835,7 @@ export interface components {
         ApiKeyRequest: {
             id: components["schemas"]["Label"];
             role: components["schemas"]["Role"];
-            expiresIn?: components["schemas"]["Duration"];
+            expiresIn?: components["schemas"]["Lifetime"];
         };
         ApiKey: {
             id: components["schemas"]["Label"];

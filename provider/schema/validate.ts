@@ -1,4 +1,4 @@
-import { patternFault } from "../../openapi/rules/patterns.ts";
+import { patternFault } from "../../openapi/rules/messages/patterns.ts";
 import { canonical, whollyKnown } from "../value/equal.ts";
 import { type Json, parseJson } from "../value/json.ts";
 import { asDouble, compare, type Numeric, print as printNumber } from "../value/number.ts";

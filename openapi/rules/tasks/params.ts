@@ -1,6 +1,6 @@
 import { paramSchemas } from "../../contract/params.ts";
 import { type Fault, isObject, isText, type Json, quoted, step } from "../fault.ts";
-import { patternFault } from "../patterns.ts";
+import { patternFault } from "../messages/patterns.ts";
 import { didYouMean } from "../suggest.ts";
 import { fieldFaults } from "./fields.ts";
 import { looksLikeReference, referenceFault } from "./references.ts";

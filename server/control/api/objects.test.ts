@@ -37,6 +37,26 @@ test("preconditions: stale If-Match is 412 with the current version, If-None-Mat
   expect((await s.ask("GET", "/v1/agents/cond", { headers: { "if-none-match": second.headers.get("etag")! } })).status).toBe(304);
 });
 
+test("a body that does not fit is told every missing and unknown field once, with the field that was probably meant", async () => {
+  const spec = { destinaton: {}, source: { repoURL: "https://g.example.com/a", paht: "x" } };
+  const want = [
+    { pointer: "/spec/destinaton", detail: "unknown field `destinaton`; did you mean `destination`?" },
+    { pointer: "/spec/agent", detail: "missing field `agent`" },
+    { pointer: "/spec/destination", detail: "missing field `destination`" },
+    { pointer: "/spec/source/repoURL", detail: "unknown field `repoURL`; did you mean `repoUrl`?" },
+    { pointer: "/spec/source/paht", detail: "unknown field `paht`; did you mean `path`?" },
+  ].map((one) => ({ code: "invalid_request", ...one }));
+  const got = await put("/v1/applications/x", spec);
+  expect(got).toMatchObject({ status: 400, body: { detail: want[0]!.detail, pointer: want[0]!.pointer } });
+  expect(got.body.errors).toEqual(want);
+  await put("/v1/agents/shaped", {});
+  const patched = await s.ask("PATCH", "/v1/agents/shaped", { body: { spec: { tagz: [], descripton: "x" } } });
+  expect(patched.body.errors.map((one: { detail: string }) => one.detail)).toEqual([
+    "unknown field `tagz`; did you mean `tags`?",
+    "unknown field `descripton`; did you mean `description`?",
+  ]);
+});
+
 describe("bad input has a code and a pointer", () => {
   beforeAll(async () => {
     await put("/v1/agents/bad", {});

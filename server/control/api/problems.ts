@@ -1,5 +1,5 @@
-import { inWords } from "../../../openapi/rules/patterns.ts";
-import { Problem } from "../domain/problem.ts";
+import { inWords } from "../../../openapi/rules/messages/patterns.ts";
+import { misfit, Problem } from "../domain/problem.ts";
 
 interface ValidatorError {
   status?: number;
@@ -29,16 +29,14 @@ export function toProblem(error: unknown): Problem | undefined {
 }
 
 function fromValidator(found: NonNullable<ValidatorError["errors"]>): Problem {
-  // A fault inside a union is reported once for each branch; twenty are enough to mend a request.
-  const errors = found.slice(0, 20).map((fault) => {
-    const path = fault.path ?? "";
-    const detail = inWords(fault.message ?? "does not fit the contract");
-    if (path === "/body" || path.startsWith("/body/")) return { code: "invalid_request", detail, pointer: path.slice("/body".length) };
-    return { code: "invalid_request", detail: `${path.replace(/^\/(\w+)\/?/, (_, part: string) => `${NAMES[part] ?? part} `)}: ${detail}` };
-  });
-  const first = errors[0] ?? { detail: "The request does not fit the contract." };
-  const pointer = "pointer" in first ? first.pointer : undefined;
-  return new Problem("invalid_request", `${pointer ? `${pointer} ` : ""}${first.detail}`, { pointer, errors });
+  return misfit(
+    found.map((fault) => {
+      const path = fault.path ?? "";
+      const detail = inWords(fault.message ?? "does not fit the contract");
+      if (path === "/body" || path.startsWith("/body/")) return { detail, pointer: path.slice("/body".length) };
+      return { detail: `${path.replace(/^\/(\w+)\/?/, (_, part: string) => `${NAMES[part] ?? part} `)}: ${detail}` };
+    }),
+  );
 }
 
 const NAMES: Record<string, string> = { query: "query parameter", params: "path parameter", headers: "header", cookies: "cookie" };

@@ -1,6 +1,6 @@
 import type { Fault } from "../../../openapi/contract/validators.js";
 import * as validators from "../../../openapi/contract/validators.js";
-import { inWords } from "../../../openapi/rules/patterns.ts";
+import { inWords } from "../../../openapi/rules/messages/patterns.ts";
 import { paramFaults } from "../../../openapi/rules/tasks/params.ts";
 import { escapePointer } from "../../base/json/json.ts";
 import type { Schemas } from "./nouns.ts";

@@ -63,6 +63,19 @@ export function refuse(faults: readonly Fault[]): void {
   throw new Problem("invalid_field", first.detail, { pointer: first.pointer, errors });
 }
 
+// A fault inside a union is reported once for each branch; twenty are enough to mend a request.
+const MOST_FAULTS = 20;
+
+/** What does not fit its schema: every fault once, the first one in front. Without a pointer it is not in the body. */
+export function misfit(faults: readonly { pointer?: string; detail: string }[]): Problem {
+  const once = [...new Map(faults.map((fault) => [`${fault.pointer ?? ""} ${fault.detail}`, fault])).values()];
+  const errors = once.slice(0, MOST_FAULTS).map((fault) => ({ code: "invalid_request", ...fault }));
+  const first = errors[0] ?? { detail: "The request does not fit the contract.", pointer: undefined };
+  // "must be …" says nothing without its field; the others name theirs.
+  const detail = first.pointer && first.detail.startsWith("must ") ? `${first.pointer} ${first.detail}` : first.detail;
+  return new Problem("invalid_request", detail, { pointer: first.pointer, errors });
+}
+
 /** The one answer for what is not there and for what the caller may not see: nobody can tell the two apart. */
 export const notFound = () =>
   new Problem("not_found", "There is nothing here, or this credential may not see it. Check the id, org and project.");

@@ -1,13 +1,13 @@
 import { formFaults } from "../../../openapi/rules/forms.ts";
-import { inWords } from "../../../openapi/rules/patterns.ts";
+import { inWords } from "../../../openapi/rules/messages/patterns.ts";
+import { isOfShape, shapeFaults } from "../../../openapi/rules/messages/shape.ts";
 import { yamlFaults } from "../../../openapi/rules/yaml-texts.ts";
-import { escapePointer } from "../../base/json/json.ts";
 import { setFaults } from "./applicationset.ts";
 import { projectFaults } from "./appproject.ts";
 import { clusterFaults } from "./cluster.ts";
 import { deref, type Noun } from "./nouns.ts";
 import { checkPipeline } from "./pipelines/check.ts";
-import { type Fault, invalid, Problem, refuse } from "./problem.ts";
+import { type Fault, invalid, misfit, refuse } from "./problem.ts";
 import { keptFaults, repositoryFaults } from "./repository.ts";
 import { certificateFaults, gnupgKeyFaults } from "./trust.ts";
 
@@ -37,13 +37,14 @@ function fill(schema: Record<string, any>, value: unknown): unknown {
 /** Refuses a spec that does not fit its schema; says every fault, the first one in front. */
 export function checkSchema(noun: Noun, spec: Spec): void {
   if (noun.validateSpec(spec)) return;
-  const errors = (noun.validateSpec.errors ?? []).slice(0, 20).map((fault) => {
-    const member = fault.params.missingProperty ?? fault.params.additionalProperty ?? fault.params.unevaluatedProperty;
-    const tail = typeof member === "string" ? `/${escapePointer(member)}` : "";
-    return { code: "invalid_request", detail: inWords(fault.message ?? fault.keyword), pointer: `/spec${fault.instancePath}${tail}` };
-  });
-  const first = errors[0] ?? { detail: "it does not fit the contract", pointer: "/spec" };
-  throw new Problem("invalid_request", `${first.pointer} ${first.detail}`, { pointer: first.pointer, errors });
+  const said = (noun.validateSpec.errors ?? [])
+    .filter((fault) => !isOfShape(fault.message ?? ""))
+    .map((fault) => ({ detail: inWords(fault.message ?? fault.keyword), pointer: fault.instancePath }));
+  const faults = [...said, ...shapeFaults(noun.specSchema, spec, deref)].map(({ pointer, detail }) => ({
+    pointer: `/spec${pointer}`,
+    detail,
+  }));
+  throw misfit(faults.length > 0 ? faults : [{ pointer: "/spec", detail: "does not fit the contract" }]);
 }
 
 /** What a noun's spec may have wrong that a schema cannot say. */

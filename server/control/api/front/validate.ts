@@ -2,6 +2,8 @@ import type { NextFunction, Request, RequestHandler, Response } from "express";
 import * as OpenApiValidator from "express-openapi-validator";
 import document from "../../../../openapi/contract/openapi.json" with { type: "json" };
 import type { OperationId } from "../../../../openapi/contract/operations.ts";
+import { isOfShape, shapeFaults } from "../../../../openapi/rules/messages/shape.ts";
+import { deref } from "../../domain/nouns.ts";
 import type { Route } from "../route.ts";
 
 type Found = { pathParams: Record<string, string> } & Record<string, unknown>;
@@ -27,8 +29,10 @@ export function validators(
     // Half the time of the default at start-up; the document has no circles.
     $refParser: { mode: "dereference" },
   }) as RequestHandler[];
-  return steps.map((look) => {
-    if (look.name !== "metadataMiddleware") return look;
+  return steps.map((step) => {
+    const look: RequestHandler = (req, res, next) =>
+      step(req, res, (error?: unknown) => next(error === undefined ? error : saidWell(error, routeOf(res), req.body)));
+    if (step.name !== "metadataMiddleware") return look;
     return (req: Request & { openapi?: unknown }, res: Response, next: NextFunction) => {
       const { operation, params } = routeOf(res);
       const before = found.get(operation);
@@ -44,4 +48,28 @@ export function validators(
       });
     };
   });
+}
+
+interface Refused {
+  status?: number;
+  errors?: { path?: string; message?: string }[];
+}
+
+/** Puts all that is missing or unknown in a body in the place of the one such fault at which the library stops. */
+function saidWell(error: unknown, route: Route, body: unknown): unknown {
+  const refused = error as Refused;
+  if (refused?.status !== 400 || !Array.isArray(refused.errors)) return error;
+  const others = refused.errors.filter((fault) => !fault.path?.startsWith("/body") || !isOfShape(fault.message ?? ""));
+  const shape = shapeFaults(bodyOf(route), body, deref).map(({ pointer, detail }) => ({ path: `/body${pointer}`, message: detail }));
+  if (others.length + shape.length > 0) refused.errors = [...others, ...shape];
+  return refused;
+}
+
+type Schema = Record<string, any>;
+const paths = document.paths as Record<string, Record<string, Schema>>;
+
+/** The schema of an operation's body; one that allows everything where there is none. */
+function bodyOf({ row }: Route): Schema {
+  const content: Record<string, { schema?: Schema }> = paths[row.path]?.[row.method.toLowerCase()]?.requestBody?.content ?? {};
+  return Object.values(content)[0]?.schema ?? {};
 }

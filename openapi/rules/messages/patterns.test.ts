@@ -1,4 +1,4 @@
-import document from "../contract/openapi.json" with { type: "json" };
+import document from "../../contract/openapi.json" with { type: "json" };
 import { inWords, PATTERNS, patternFault } from "./patterns.ts";
 
 /** Every pattern below a part of the contract. */

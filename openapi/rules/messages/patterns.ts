@@ -34,6 +34,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "^((account|org)\\.)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$":
     "the id of an object of the same scope, or `org.` or `account.` and the id of one of a scope above, for example `account.prod`",
   "^[0-9]{1,9}(ms|s|m|h)$": "a duration: a whole number with `ms`, `s`, `m` or `h`, for example `90s`",
+  "^[0-9]{1,9}(ms|s|m|h|d)$": "a duration: a whole number with `ms`, `s`, `m`, `h` or `d`, for example `2d`",
   "^[A-Za-z0-9][-A-Za-z0-9_.:/]{0,62}$":
     "a tag of at most 63 letters, digits and `- _ . : /`, with a letter or digit in front, for example `region:eu-west`",
   "^[A-Za-z0-9_-]{22}$": "16 random bytes as base64url, which is 22 signs, for example `AAECAwQFBgcICQoLDA0ODw`",
