@@ -266,7 +266,7 @@ describe("changes", () => {
     expect(await put("/v1/applications/till", { agent: "lend", ...spec })).toMatchObject({ status: 409, body: { code: "conflict" } });
   });
 
-  test("leaves the rules of the agent's scope alone: neither app projects nor clusters are taken over below it", async () => {
+  test("leaves the rules of the agent's scope alone: no app project, cluster or repository is taken over below it", async () => {
     const lend = await agent("rules");
     const project = (name: string) => ({
       collection: "appprojects" as const,
@@ -294,6 +294,21 @@ describe("changes", () => {
     expect(
       await s.ask("PUT", `/v1/clusters/${items[0].id}?org=shop&adopt=true`, { body: { spec: wider }, key: shop.body.key }),
     ).toMatchObject({ status: 409, body: { code: "conflict" } });
+    const url = "https://git.example/payroll.git";
+    await lend.exchange({ discovered: [{ ...far, collection: "repositories", name: "code", uid: "k-code", spec: { url } }] });
+    expect(
+      await s.ask("PUT", "/v1/repositories/code?org=shop&adopt=true", {
+        body: { spec: { agent: "account.rules", url } },
+        key: (await s.ask("POST", "/v1/apikeys?org=shop", { body: { id: "edits-rules", role: "editor" } })).body.key,
+      }),
+    ).toMatchObject({ status: 409, body: { code: "conflict", detail: expect.stringContaining("agent's scope") } });
+    // What bears the scope's own mark was made from there.
+    await lend.exchange({ discovered: [{ ...far, name: "own", uid: "k-own", tenant: "shop/-", spec: { server: "https://own.example" } }] });
+    const own = (await get("/v1/clusters?org=shop")).body.items.find(
+      (one: { spec: { server: string } }) => one.spec.server === "https://own.example",
+    );
+    const again = { body: { spec: { agent: "account.rules", server: "https://own.example" } }, key: shop.body.key };
+    expect((await s.ask("PUT", `/v1/clusters/${own.id}?org=shop&adopt=true`, again)).status).toBe(200);
     await s.ask("DELETE", "/v1/argoprojectmappings/rules");
     expect(await put("/v1/appprojects/payroll?adopt=true", { agent: "rules", sourceRepos: ["*"] })).toMatchObject({ status: 200 });
   });

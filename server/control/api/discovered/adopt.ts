@@ -3,7 +3,7 @@ import { invalid, Problem } from "../../domain/problem.ts";
 import { contains, isSame, type Scope, workerName } from "../../domain/scope.ts";
 import { type Stored, tryFindByUid } from "../../store/objects.ts";
 import { type Delivered, liveNameOf, tryFindTaken } from "../../store/shown.ts";
-import { tryFindShown } from "../../store/sightings.ts";
+import { type LiveKey, sightingsOf, textOf, tryFindShown } from "../../store/sightings.ts";
 import type { Sql } from "../../store/sql.ts";
 import type { Writer } from "../../store/writer.ts";
 import { ownerOf } from "./owners.ts";
@@ -69,7 +69,7 @@ export async function foundForPut(
 }
 
 /** Refuses a take-over that would change more than the specification says. */
-export function checkAdoption(object: Stored, agent: Stored | undefined, targets: readonly Target[]): void {
+export async function checkAdoption(sql: Sql, object: Stored, agent: Stored | undefined, targets: readonly Target[]): Promise<void> {
   const { live, inexpressible = [] } = object.found!;
   if (!agent || agent.uid !== object.agentUid)
     throw invalid("/spec/agent", "The object is in another agent's cluster. Name the agent that it shows, and move it afterwards.");
@@ -78,23 +78,24 @@ export function checkAdoption(object: Stored, agent: Stored | undefined, targets
       "conflict",
       `A take-over would lose fields of the live object that a specification cannot express: ${inexpressible.join(", ")}. Remove them from the live object first, or leave it as it is.`,
     );
-  checkTakenBelow(object, agent);
+  await checkTakenBelow(sql, object, agent);
   if (object.collection === "applications") checkDestination(live.destination, targets);
 }
 
-/** Annotation of what the agent wrote for a scope below its own. */
-const TENANT = "outpost.dev/tenant";
-/** What these say binds all who use them, and a cluster goes on with the credentials of whoever registered it. */
-const RULES: Partial<Record<string, string>> = { appprojects: "app project", clusters: "cluster" };
+/** What binds or serves all who use it. Clusters and repositories go on with the credentials of whoever registered them. */
+const SHARED: Partial<Record<string, string>> = { appprojects: "app project", clusters: "cluster", repositories: "repository" };
 
 /**
- * A mapping shows rules of the agent's scope to those who are under them. If these took a rule over, they would write it for themselves and for
- * all others who are under it.
+ * A mapping shows these also to those who are only under them. If one of these took such an object over, they would write the rules for
+ * themselves and for all others, or take it away from these. What bears the mark of this very scope was the scope's own before.
  */
-function checkTakenBelow(object: Stored, agent: Scope): void {
-  const what = RULES[object.collection];
-  const own = object.found!.live.annotations?.[TENANT] === `${object.org}/${object.project || "-"}`;
-  if (!what || own || isSame(agent, object)) return;
+async function checkTakenBelow(sql: Sql, object: Stored, agent: Stored): Promise<void> {
+  const what = SHARED[object.collection];
+  if (!what || isSame(agent, object)) return;
+  const { namespace, name } = object.found!.live;
+  const key = { collection: object.collection, namespace, name } as LiveKey;
+  const sighting = (await sightingsOf(sql, object.account, agent.uid, [key])).get(textOf(key));
+  if (sighting?.tenant === `${object.org}/${object.project || "-"}`) return;
   throw new Problem(
     "conflict",
     `This ${what} belongs to the agent's scope, and others may be using it: it is taken over only there. Without the mapping that shows it here, an administrator finds it in the agent's scope. For this scope alone, make a new one.`,

@@ -57,7 +57,7 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   checkSameProject(targets);
   await checkProjects(w, { collection, scope, spec, targets });
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
-  if (adopted) checkAdoption(existing, agent, targets);
+  if (adopted) await checkAdoption(w, existing, agent, targets);
   if (agent && collection === "argoprojectmappings") {
     await checkMapping(w, scope, spec, agent);
     await checkOnlyMapping(w, spec, agent, existing);
