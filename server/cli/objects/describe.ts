@@ -5,7 +5,7 @@ import { field, type Json, state } from "../show.ts";
 import { type Noun, resourceName, shortRevision } from "./nouns.ts";
 
 /** One object as a person reads it: what it is, how it is, and what is wrong with it. */
-export function describe(o: Json, noun: Noun, c: Colours): string {
+export function describe(o: Json, noun: Noun, c: Colours, stale?: string): string {
   const now = noun.readiness(o);
   const blocks = [
     pairs([
@@ -15,6 +15,7 @@ export function describe(o: Json, noun: Noun, c: Colours): string {
       ["version", `${o.version} (generation ${o.generation})`],
       ...deleting(o, c),
       ["state", now.ready ? c.green(now.reason) : (now.failed ? c.red : c.yellow)(printable(now.reason))],
+      ...(stale ? [["stale", c.yellow(printable(stale.replace(/^stale:? /, "")))] as [string, string]] : []),
     ]),
   ];
   const spec = flat(o.spec ?? {});

@@ -1,10 +1,11 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { type Cause, deepestCause } from "../../../openapi/deepest-cause.ts";
 import { showAge } from "../../base/lang/duration.ts";
+import { inParallel } from "../../base/process/parallel.ts";
 import { readEvents } from "../output/events.ts";
 import { Failure } from "../output/failure.ts";
-import type { Api } from "../session/api.ts";
-import type { Json } from "../show.ts";
+import type { Api, Scope } from "../session/api.ts";
+import type { Column, Json } from "../show.ts";
 import type { Readiness } from "./nouns.ts";
 import { agentScope } from "./seal.ts";
 
@@ -38,23 +39,10 @@ export function explainer(api: Api, id: string, giveUp: boolean): (object: Json)
 
 const isUnhealthy = ({ status }: Json): boolean => ["Progressing", "Degraded", "Missing"].includes(status?.health?.status);
 
-/** A question that cannot be answered explains nothing. */
-async function tried<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof Failure) return undefined;
-    throw error;
-  }
-}
-
 async function agentAway(api: Api, object: Json): Promise<string | undefined> {
-  if (!object.spec?.agent) return undefined;
-  const [scope, agentId] = agentScope(String(object.spec.agent), api.scope);
-  const agent = await tried(api.call<Json>("getAgent", { path: { id: agentId }, scope }));
-  if (!agent || agent.status?.connected !== false) return undefined;
-  const seen = agent.status.lastSeenAt ? `was last seen ${showAge(agent.status.lastSeenAt)} ago` : "has never connected";
-  return `agent ${agentId} is not connected (it ${seen}); it does this when it connects again`;
+  const away = await awayAgent(api, object, api.scope);
+  if (!away) return undefined;
+  return `agent ${away.id} is not connected (it ${away.seen ? `was last seen ${away.seen} ago` : "has never connected"}); it does this when it connects again`;
 }
 
 async function causeOf(api: Api, id: string): Promise<Cause | undefined> {
@@ -77,4 +65,61 @@ async function lastLine(api: Api, id: string, of: Cause["of"]): Promise<string |
     // It took too long: the cause is said without it.
   }
   return undefined;
+}
+
+interface Away {
+  id: string;
+  /** How long ago it was last seen; none when it has never connected. */
+  seen: string | undefined;
+}
+
+/** A question that cannot be answered explains nothing. */
+async function tried<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+/** The agent of an object, when it is not connected: what the object's status says is then as old as the agent's last word. */
+async function awayAgent(api: Api, object: Json, scope: Scope): Promise<Away | undefined> {
+  if (!object.spec?.agent) return undefined;
+  const [owner, id] = agentScope(String(object.spec.agent), scope);
+  const agent = await tried(api.call<Json>("getAgent", { path: { id }, scope: owner }));
+  if (!agent || agent.status?.connected !== false) return undefined;
+  return { id, seen: agent.status.lastSeenAt ? showAge(agent.status.lastSeenAt) : undefined };
+}
+
+/** What is stale among objects, in words. Each agent is asked for once. */
+export async function staleOf(api: Api, objects: readonly Json[]): Promise<Map<Json, string>> {
+  const byAgent = new Map<string, Json[]>();
+  for (const object of objects) {
+    // Without a report there is no status that could be old.
+    if (!object.status?.sync) continue;
+    const key = JSON.stringify(agentScope(String(object.spec?.agent ?? ""), scopeOf(object, api)));
+    const ones = byAgent.get(key);
+    if (ones) ones.push(object);
+    else byAgent.set(key, [object]);
+  }
+  const stale = new Map<Json, string>();
+  await inParallel([...byAgent.values()], async (ones) => {
+    const away = await awayAgent(api, ones[0]!, scopeOf(ones[0]!, api));
+    if (away) for (const one of ones) stale.set(one, staleText(away));
+  });
+  return stale;
+}
+
+const scopeOf = ({ org, project }: Json, api: Api): Scope => (org ? { org, project } : api.scope);
+
+const staleText = ({ id, seen }: Away): string => `stale${seen ? ` since ${seen}` : ""}: agent ${id} is not connected`;
+
+/** The columns, where the message begins with why a row is stale. */
+export function markStale(columns: readonly Column[], stale: ReadonlyMap<Json, string>): Column[] {
+  if (stale.size === 0) return [...columns];
+  return columns.map((column) => {
+    if (column.head !== "MESSAGE") return column;
+    return { ...column, text: (o, c) => [stale.has(o) ? c.yellow(stale.get(o)!) : "", column.text(o, c)].filter(Boolean).join("; ") };
+  });
 }

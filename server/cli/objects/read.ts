@@ -8,7 +8,7 @@ import { field, type Json, rowsOf, say, show, showAs } from "../show.ts";
 import { columnsOf, isDiscovered, ORIGINS } from "./adopt.ts";
 import { describe } from "./describe.ts";
 import { withKind } from "./documents.ts";
-import { explainer, KEEP_WAITING } from "./explain.ts";
+import { explainer, KEEP_WAITING, markStale, staleOf } from "./explain.ts";
 import { follow } from "./follow.ts";
 import { application, listOf, manyOf, type Noun } from "./nouns.ts";
 import { waitFor, waitGone } from "./wait.ts";
@@ -30,6 +30,9 @@ interface DeleteFlags {
 
 const isData = ({ format }: Session): boolean => format === "json" || format === "yaml";
 
+/** Whether rows say the state of something in a cluster, which is old while the agent is away. Data stays as the service gave it. */
+const goesStale = (s: Session, noun: Noun): boolean => noun.word === "app" && !isData(s) && s.format !== "name";
+
 /** `list`, `get`, `delete`, `wait` and `watch` of one noun. */
 export function readVerbs(parent: Command, io: Io, noun: Noun): void {
   const list = parent
@@ -42,9 +45,14 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
   if (isDiscovered(noun)) list.addOption(new Option("--origin <origin>", "only those of this origin").choices(ORIGINS));
   list.action(
     verb(io, async (s, flags: ListFlags) => {
-      const found = await all(await s.api(), noun, flags);
+      const api = await s.api();
+      const found = await all(api, noun, flags);
+      const stale = goesStale(s, noun) ? await staleOf(api, found) : new Map<Json, string>();
       const objects = isData(s) ? found.map((object) => withKind(noun, object)) : found;
-      show(s, objects, columnsOf(noun, objects), { name: (o) => `${noun.word}/${o.id}`, empty: `no ${manyOf(noun)} here` });
+      show(s, objects, markStale(columnsOf(noun, objects), stale), {
+        name: (o) => `${noun.word}/${o.id}`,
+        empty: `no ${manyOf(noun)} here`,
+      });
     }),
   );
 
@@ -53,9 +61,12 @@ export function readVerbs(parent: Command, io: Io, noun: Noun): void {
     .summary("show one")
     .action(
       verb(io, async (s, id: string) => {
-        const object = await (await s.api()).call<Json>(`get${noun.schema}` as OperationId, { path: { id } });
-        if (s.format === "name" || s.format === "wide") show(s, [object], noun.columns, { name: (o) => `${noun.word}/${o.id}` });
-        else showAs(s, withKind(noun, object), () => describe(object, noun, s.c));
+        const api = await s.api();
+        const object = await api.call<Json>(`get${noun.schema}` as OperationId, { path: { id } });
+        const stale = goesStale(s, noun) ? await staleOf(api, [object]) : new Map<Json, string>();
+        const columns = markStale(noun.columns, stale);
+        if (s.format === "name" || s.format === "wide") show(s, [object], columns, { name: (o) => `${noun.word}/${o.id}` });
+        else showAs(s, withKind(noun, object), () => describe(object, noun, s.c, stale.get(object)));
       }),
     );
 
