@@ -1835,6 +1835,7 @@ export interface components {
         ApiKeyRequest: {
             id: components["schemas"]["Label"];
             role: components["schemas"]["Role"];
+            /** @description How long the key is valid; `90d` when it is not said, at most ten years. */
             expiresIn?: components["schemas"]["Lifetime"];
         };
         ApiKey: {

@@ -9,6 +9,9 @@ import type { Services } from "./services.ts";
 import type { Handler } from "./typed.ts";
 import { write } from "./write.ts";
 
+// A key that nobody thinks of any more ends by itself.
+const DEFAULT_LIFETIME = "90d";
+
 function view(k: ApiKeyRow): Schemas["ApiKey"] {
   return {
     id: k.id,
@@ -34,7 +37,7 @@ export const createApiKey =
         role,
         hash: hashCredential(text.reveal()),
         lineage: lineageBelow(call.caller),
-        expiresInSeconds: expiresIn === undefined ? undefined : seconds(expiresIn),
+        expiresInSeconds: seconds(expiresIn ?? DEFAULT_LIFETIME),
       });
       if (!row)
         throw new Problem("already_exists", "There is a key with this id in this scope. Choose another id, or delete that key.", {

@@ -249,6 +249,8 @@ test("audit: one line for each write that was accepted, refused or denied", asyn
 test("keys: made once, shown once, dead at once when deleted, and the last admin key stays", async () => {
   const made = await s.ask("POST", "/v1/apikeys", { body: { id: "temp", role: "admin", expiresIn: "2d" } });
   expect(made).toMatchObject({ status: 201, body: { id: "temp", role: "admin", key: expect.stringMatching(/^opk_default_/) } });
+  const unsaid = (await s.ask("POST", "/v1/apikeys", { body: { id: "unsaid", role: "viewer" } })).body;
+  expect(Date.parse(unsaid.expiresAt) - Date.parse(unsaid.createdAt)).toBe(90 * 86_400_000);
   expect((await s.ask("GET", "/v1/apikeys")).text).not.toContain(made.body.key.slice(12));
   expect(await s.ask("POST", "/v1/apikeys", { body: { id: "temp", role: "viewer" } })).toMatchObject({
     status: 409,
