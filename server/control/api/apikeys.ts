@@ -9,7 +9,7 @@ import type { Services } from "./services.ts";
 import type { Handler } from "./typed.ts";
 import { write } from "./write.ts";
 
-// A key that nobody thinks of any more ends by itself.
+// A forgotten key ends by itself.
 const DEFAULT_LIFETIME = "90d";
 
 function view(k: ApiKeyRow): Schemas["ApiKey"] {
