@@ -250,3 +250,11 @@ test("a wait ends with the object, the first refusal, a failure that stands, or 
   expect(await waitFor(clientOf(stored({})), place, judge, limit(300), log)).toMatchObject({ kind: "timeout", reason: "not yet" });
   expect(await waitFor(clientOf(0), place, judge, limit(300), log)).toMatchObject({ kind: "timeout", reason: "d" });
 });
+
+test("a failure whose words change is one failure: its time runs on", async () => {
+  let look = 0;
+  const judge = (): Verdict => ({ kind: "stop", reason: `back-off ${++look}`, same: "Pod a", standsFor: 250 });
+  const waited = await waitFor(clientOf(stored({})), place, judge, limit(5_000), () => {});
+  expect(waited).toMatchObject({ kind: "failed" });
+  expect(look).toBeGreaterThan(1);
+});

@@ -14,6 +14,8 @@ export type Verdict =
       readonly reason: string;
       readonly path?: Path;
       readonly standsFor?: number;
+      /** What stays equal while the words of one failure change; else the reason itself. */
+      readonly same?: string;
       /** Objects of it are in the cluster already, so that it must not be taken for one that could not be created. */
       readonly deployed?: true;
     };
@@ -39,7 +41,7 @@ const longest = 2_000;
 export async function waitFor(client: Client, place: Place, judge: Judge, limit: Limit, log: Log, first?: Stored): Promise<Waited> {
   const started = Date.now();
   let said = "";
-  let failing: { reason: string; since: number } | undefined;
+  let failing: { what: string; since: number } | undefined;
   let pauseFor = shortest;
   let version: string | undefined;
   let stored = first;
@@ -57,7 +59,8 @@ export async function waitFor(client: Client, place: Place, judge: Judge, limit:
     if (verdict.kind === "done") return { kind: "done", stored };
     const { reason } = verdict;
     if (verdict.kind === "stop") {
-      if (failing?.reason !== reason) failing = { reason, since: Date.now() };
+      const what = verdict.same ?? reason;
+      if (failing?.what !== what) failing = { what, since: Date.now() };
       if (Date.now() - failing.since >= (verdict.standsFor ?? 0))
         return { kind: "failed", reason, path: verdict.path, deployed: verdict.deployed === true, stored };
     } else failing = undefined;

@@ -14,6 +14,8 @@ export interface Ways {
   validate?(config: ValueMap, diagnostics: Diagnostics): void;
   /** What a create or update waits for. */
   readonly judge?: Judge;
+  /** The judge of one object that also finds out why it is not ready. */
+  explain?(client: Client, place: Place, limit: Limit, judge: Judge): Judge;
   /** After the object was created or deleted. */
   replaced?(client: Client, place: Place): void;
 }

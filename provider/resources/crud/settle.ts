@@ -27,7 +27,7 @@ export async function settle(kind: ResourceKind, written: Written, context: Appl
   context.checkpoint(after(stored));
   if (!ways.judge || planned.get("wait") !== true) return after(stored);
   const place = placeOf(noun, planned);
-  const judge = withAgent(client, place, limit, ways.judge);
+  const judge = withAgent(client, place, limit, ways.explain?.(client, place, limit, ways.judge) ?? ways.judge);
   const waited = created
     ? await waitForCreated(client, place, judge, limit, context, stored)
     : await waitFor(client, place, judge, limit, context.log, stored);
