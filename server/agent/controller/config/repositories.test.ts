@@ -42,6 +42,23 @@ test.each([
   expect(all.find(url).username).toBe(want);
 });
 
+test.each([
+  ["oci://registry.example", "oci://registry.example/x", true],
+  ["oci://registry.example", "oci://registry.example", true],
+  ["oci://registry.example", "oci://registry.example.evil.com/x", false],
+  ["oci://registry.example", "oci://registry.example@evil.com/x", false],
+  ["oci://registry.example", "oci://registry.example:8443/x", false],
+  ["oci://registry.example:84", "oci://registry.example:8443/x", false],
+  ["registry.example", "registry.example/x", true],
+  ["registry.example", "registry.example.evil.com/x", false],
+  ["registry.example", "registry.example:8443/x", false],
+  ["ssh://git@git.example", "ssh://git@git.example/x", true],
+  ["ssh://git@git.example", "ssh://git@git.example.evil.com/x", false],
+  ["ssh://git@git.example", "ssh://git@git.example:2222/x", false],
+])("a template of a whole host, %s, lends to %s: %s", (url, asked, want) => {
+  expect(known([], [{ url, username: "u", password: "p" }]).find(asked).username).toBe(want ? "u" : undefined);
+});
+
 test("a repository's own credentials come before a template's, and all of a template's come together", () => {
   const all = known(
     [

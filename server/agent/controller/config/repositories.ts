@@ -4,7 +4,7 @@ import { distance, serves, tenantOf } from "../../project/tenant.ts";
 import { type Keyring, REPO, type RepoAccess } from "../../repo/types.ts";
 import { identityOf, normaliseUrl, redactUrl } from "../../repo/url.ts";
 import { hasCredentials, lent, withheld } from "./lending.ts";
-import { normalisePrefix, type Stored, stored } from "./repository-secret.ts";
+import { beginsWith, normalisePrefix, type Stored, stored } from "./repository-secret.ts";
 import { Trust } from "./trust.ts";
 
 // A submodule has few places to be at; the question to the repo server takes 4 MB.
@@ -100,7 +100,7 @@ export class Repositories {
 
   #complete(own: Stored | undefined, url: string, asker: Asker, nested = false): RepoAccess {
     const normal = normaliseUrl(url);
-    const fits = (one: Stored) => one.normal !== "" && normal.startsWith(one.normal) && mayUse(one, asker);
+    const fits = (one: Stored) => beginsWith(normal, one.normal) && mayUse(one, asker);
     const template = hasCredentials(own?.access) ? {} : nearest(this.#templates.filter(fits), asker.tenant);
     if (template.twice) return ambiguous("credential templates", template.twice, url);
     const from = template.one;

@@ -68,14 +68,21 @@ export function stored(secret: KubeObject, normalise: (url: string) => string): 
   };
 }
 
+/** An address that ends with its host: `oci://host`, `ssh://git@host:22`, and `host` alone as registries are written. */
+const HOST_ALONE = /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^/]+$/i;
+
 /**
- * The beginning of addresses in one spelling. A slash at its end stays, and a host is a whole one: `https://host` does not mean
- * `https://host.example.com`.
+ * The beginning of addresses in one spelling. A slash at its end stays, and a host is a whole one, with its port: neither `https://host` nor
+ * `oci://host` means `host.example.com` or `host:8443`.
  */
 export function normalisePrefix(url: string): string {
   const trimmed = url.trim();
   const scp = /^([A-Za-z0-9._-]+)@([A-Za-z0-9][A-Za-z0-9.-]+):(\/*)$/.exec(trimmed);
   if (scp) return `ssh://${scp[1]}@${scp[2]!.toLowerCase()}/`;
   const normal = normaliseUrl(trimmed);
-  return /[^/]\/+$/.test(trimmed) && !normal.endsWith("/") ? `${normal}/` : normal;
+  return (HOST_ALONE.test(normal) || /[^/]\/+$/.test(trimmed)) && !normal.endsWith("/") ? `${normal}/` : normal;
 }
+
+/** Whether an address in one spelling begins so; one that is a host alone has no slash to begin with. */
+export const beginsWith = (normal: string, prefix: string): boolean =>
+  prefix !== "" && (normal.startsWith(prefix) || `${normal}/` === prefix);
