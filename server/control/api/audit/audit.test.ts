@@ -96,3 +96,20 @@ test("without a folder to write to nothing is removed; without a folder asked fo
   expect(await trimAudit(s.db, { retentionSeconds: DAY, exportDir: undefined })).toBe(10);
   expect(await count()).toBe(0);
 });
+
+test("no name in a path keeps a refused call out of the trail, or makes its line long", async () => {
+  for (const name of ["web%00", "%00", "a".repeat(8_000), `${"a".repeat(507)}%F0%9F%98%80`])
+    expect((await s.ask("DELETE", `/v1/applications/${name}`)).status).toBe(400);
+  const { items } = (await s.ask("GET", "/v1/audit")).body;
+  expect(items).toHaveLength(4);
+  expect(items.map(({ operation, outcome }: Record<string, string>) => `${operation} ${outcome}`)).toEqual(
+    Array(4).fill("deleteApplication refused"),
+  );
+  expect(
+    items
+      .map(({ target }: { target: string }) => target.slice(0, 12))
+      .reverse()
+      .slice(0, 2),
+  ).toEqual(["-/-/web\u2400", "-/-/\u2400"]);
+  for (const { target } of items) expect(target.length).toBeLessThanOrEqual(512);
+});

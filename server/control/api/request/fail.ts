@@ -43,9 +43,18 @@ async function auditFailure(s: Services, problem: Problem, { route, caller, scop
     actor: nameOf(caller),
     address,
     operation: route.operation,
-    target: targetOf({ params: route.params, scope: at, body: undefined }),
+    target: storable(targetOf({ params: route.params, scope: at, body: undefined })),
     outcome: denied ? "denied" : "refused",
     code: problem.code,
     request: id,
   });
 }
+
+/** More than the name of anything that there can be: a path is as long as its sender likes, and lines are kept for long. */
+const LONGEST_TARGET = 512;
+
+// NUL, and half a character where the text was cut.
+const UNFIT = /[\0\p{Surrogate}]/gu;
+
+/** A target as it was asked for, which need not fit the contract. The store takes no NUL, and a line that it refuses is none. */
+const storable = (target: string | undefined): string | undefined => target?.slice(0, LONGEST_TARGET).replace(UNFIT, "\u2400");
