@@ -42,6 +42,8 @@ test.each([
   "https://x:y@github.com:443/team/app.git",
   "https://github.com//team/app",
   "HTTPS://GITHUB.com/team/app",
+  "https://github.com./team/app/",
+  "https://github.com/%74eam/app",
 ])("another spelling does not get rid of a demand: %s", (url) =>
   expect(demandFor(git(policy(["https://github.com/team/*"], "head")), url)).toEqual({ mode: "head", keys: [A] }),
 );

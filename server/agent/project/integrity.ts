@@ -1,5 +1,6 @@
 import { type GlobBudget, matchGlob } from "../../base/lang/glob.ts";
-import { MAX_STEPS, normalizeRepoUrl } from "./permits.ts";
+import { MAX_STEPS } from "./permits.ts";
+import { normalizeRepoUrl, spellingsOf, spellingsOfPattern } from "./spellings.ts";
 
 interface Policy {
   repos?: { url?: string }[] | null;
@@ -68,21 +69,14 @@ function sameKey(a: string, b: string): string | undefined {
  */
 function means(repos: { url?: string }[], repoUrl: string, budget: GlobBudget): boolean {
   const url = normalizeRepoUrl(repoUrl);
-  const spellings = [url, plain(url)];
+  const spellings = spellingsOf(repoUrl);
   let named = false;
   for (const { url: pattern = "" } of repos) {
     if (pattern.startsWith("!")) {
       if (matchGlob(normalizeRepoUrl(pattern.slice(1)), url, "", budget)) return false;
-    } else if (spellings.some((one) => matchGlob(normalizeRepoUrl(pattern), one, "", budget))) named = true;
+    } else if (spellings.some((one) => spellingsOfPattern(pattern).some((what) => matchGlob(what, one, "", budget)))) named = true;
   }
   return named;
-}
-
-/** Without user, password, default port and repeated slashes. */
-function plain(url: string): string {
-  if (!/^https?:/.test(url) || !URL.canParse(url)) return url;
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname.replace(/\/{2,}/g, "/")}`;
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);

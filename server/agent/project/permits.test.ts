@@ -24,6 +24,38 @@ test.each<[string[], string, boolean]>([
   expect(permitsSource({ sourceRepos }, url)).toBe(want);
 });
 
+test.each([
+  "https://u@git.example/secret/a",
+  "https://u:p@git.example/secret/a",
+  "https://git.example:443/secret/a",
+  "https://git.example//secret/a",
+  "https://git.example./secret/a",
+  "https://git.example/secret/a/",
+  "https://git.example/secret/a.git/",
+  "https://git.example/%73ecret/a",
+  "https://git.example/secret%2fa",
+  "https://git\u3002example/secret/a",
+  "https:///git.example/secret/a",
+  "https://git.example/secret/a?x=/y",
+  "https://u@git.example:0443//%73ecret//a.git/",
+  "git@git.example:other/a",
+  "root@git.example:other/a",
+  "ssh://git.example:22/other/a",
+  "ssh://root@git.example.:22//%6fther/a/",
+  "oci://reg.example:443/charts/",
+])("a denied source stays denied when it is written as %s", (url) => {
+  const sourceRepos = ["*", "!https://git.example/secret/*", "!git@git.example:other/*", "!oci://reg.example/charts"];
+  expect(permitsSource({ sourceRepos }, url)).toBe(false);
+});
+
+test.each(["https://git.example/secrets/a", "ssh://git@git.example:443/other/a", "https://git.example:8443/secret/a"])(
+  "another place than a denied one stays permitted: %s",
+  (url) => {
+    const sourceRepos = ["*", "!https://git.example/secret/*", "!git@git.example:other/*"];
+    expect(permitsSource({ sourceRepos }, url)).toBe(true);
+  },
+);
+
 const ALL = { server: "*", namespace: "*" };
 const here = { server: "https://kubernetes.default.svc", name: "in-cluster", namespace: "a" };
 test.each<[string, ProjectSpec["destinations"], boolean]>([

@@ -1,5 +1,6 @@
 import { isDetour } from "../../base/cloud/address.ts";
 import { type GlobBudget, matchGlob } from "../../base/lang/glob.ts";
+import { normalizeRepoUrl, spellingsOf, spellingsOfPattern } from "./spellings.ts";
 
 interface GroupKind {
   group?: string;
@@ -38,26 +39,22 @@ export function permitsSource({ sourceRepos = [] }: ProjectSpec, repoUrl: string
   // A pattern is compared with the text, and the text says another place than it seems to.
   if (isDetour(repoUrl)) return false;
   const url = normalizeRepoUrl(repoUrl);
+  const spellings = spellingsOf(repoUrl);
   const budget = { left: MAX_STEPS };
   let permitted = false;
   for (const pattern of sourceRepos) {
-    const normal = denies(pattern) ? `!${normalizeRepoUrl(pattern.slice(1))}` : normalizeRepoUrl(pattern);
-    // In an address braces are letters to Argo CD: what permitted nothing there must not permit more here.
-    const hit = /[{}]/.test(normal) && !denies(normal) ? normal === url : fits(normal, url, budget, "/");
-    if (denies(pattern) && !hit) return false;
-    permitted ||= hit;
+    if (denies(pattern)) {
+      const denied = spellingsOfPattern(pattern.slice(1));
+      if (spellings.some((one) => denied.some((what) => what === "*" || matchGlob(what, one, "/", budget)))) return false;
+      permitted = true;
+    } else {
+      const normal = normalizeRepoUrl(pattern);
+      // In an address braces are letters to Argo CD: what permitted nothing there must not permit more here.
+      permitted ||= /[{}]/.test(normal) ? normal === url : fits(normal, url, budget, "/");
+    }
     if (budget.left < 0) return false;
   }
   return permitted;
-}
-
-/** One spelling for addresses that mean the same repository. */
-export function normalizeRepoUrl(url: string): string {
-  const plain = url.trim().replace(/\.git$/i, "");
-  const scp = /^(?:([^@/\s]+)@)?([^:/\s]+):(?!\/\/)(.*)$/.exec(plain);
-  // `user@host:path` is another way to write ssh://user@host/path.
-  if (scp && !plain.includes("://")) return `ssh://${scp[1] ? `${scp[1]}@` : ""}${scp[2]}/${scp[3]}`.toLowerCase();
-  return plain.toLowerCase();
 }
 
 export interface Destination {
