@@ -27,3 +27,14 @@ test("nor does a delegate end a task with one, and it can still end it well", as
     for (const lastLog of HUGE) expect((await delegates.end(worker, task, { outcome, lastLog })).status).toBe(400);
   expect((await delegates.end(worker, task, { lastLog: 0 })).status).toBe(204);
 });
+
+test("a delegate that announces lines which it never sent keeps no reader of the log waiting", async () => {
+  const delegates = delegatesOf(() => s);
+  const worker = await delegates.replica("one");
+  const { id } = await delegates.create();
+  const task = await delegates.take(worker);
+  await worker.call(`tasks/${id}/logs`, { fence: task.fence, first: 1, lines: [{ text: "one" }] });
+  expect((await delegates.end(worker, task, { lastLog: 2 ** 53 - 1 })).status).toBe(204);
+  expect((await s.ask("GET", `/v1/tasks/${id}/logs`)).body).toMatchObject({ items: [{ text: "one" }], complete: true });
+  expect((await worker.call(`tasks/${id}/logs`, { fence: task.fence, first: 2, lines: [{ text: "two" }] })).status).toBe(409);
+});
