@@ -75,7 +75,7 @@ export async function access(
     return stop(APPSET.params, `scm provider not allowed: ${redactUrl(at.value)} is not among OUTPOST_SCM_PROVIDERS`);
   }
   const settings = { ...given, api: at.value };
-  const bound = await boundTo(settings, world);
+  const bound = await boundTo(settings, world, typeof api === "string" && !given.api);
   if (bound.kind !== "done") return bound;
   const signed = await signIn(settings, asker);
   if (signed.kind !== "done") return signed;
@@ -93,19 +93,27 @@ export async function access(
 
 /**
  * Whether the token's Secret names the origins that it may be sent to. The author of a set chooses the Secret and the address: he must not
- * get the token by naming a host of his own, and then does not say whose certificate is good either.
+ * get the token by naming a host of his own, and then does not say whose certificate is good either. A tenant's set sends a token whose
+ * Secret names no origins to the host's own address (`usual`) and nowhere else: to use a token is not to read it.
  */
 async function boundTo(
   { api, tokenRef, accessTokenRef, bearerToken, basicAuth, appPasswordRef }: Free,
   world: World,
+  usual: boolean,
 ): Promise<Outcome<boolean>> {
   let bound = false;
   for (const ref of [tokenRef, accessTokenRef, bearerToken?.tokenRef, basicAuth?.passwordRef, appPasswordRef]) {
     if (!ref?.secretName || !world.origins) continue;
     const origins = await world.origins(String(ref.secretName));
     if (origins.kind !== "done") return origins;
-    if (!origins.value) continue;
+    if (!origins.value && world.tenant === undefined) continue;
     bound = true;
+    if (!origins.value && usual) continue;
+    if (!origins.value)
+      return stop(
+        APPSET.params,
+        `the token of Secret ${ref.secretName} is not sent to ${redactUrl(String(api))}: ask the agent's operator to name this origin in its annotation outpost.dev/origins`,
+      );
     if (!origins.value.includes(URL.parse(String(api))?.origin ?? ""))
       return stop(
         APPSET.params,
