@@ -5,8 +5,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { toolPath } from "../../../../test/cluster/apiserver.ts";
+import { Secret } from "../../../base/secret.ts";
 import { type Bench, chart, startBench } from "../testing.ts";
-import type { RenderRequest } from "../types.ts";
+import type { RenderRequest, RepoAccess } from "../types.ts";
 
 /** A chart repository that is registered nowhere, and all that it was asked. */
 interface Public {
@@ -51,9 +52,14 @@ afterAll(async () => {
 });
 
 /** An application of a chart that depends on the repository; what its projects permit. */
-async function rendered(at: Bench, dependencyRepos: RenderRequest["dependencyRepos"], repository = charts.url): Promise<string[] | string> {
+async function rendered(
+  at: Bench,
+  dependencyRepos: RenderRequest["dependencyRepos"],
+  repository = charts.url,
+  registered: RenderRequest["charts"] = [],
+): Promise<string[] | string> {
   const name = await at.repository(chart("", "c", `dependencies: [{name: web, version: "1.x", repository: "${repository}"}]\n`));
-  const got = await at.names(at.request(name, {}, dependencyRepos ? { dependencyRepos } : {}));
+  const got = await at.names(at.request(name, {}, { charts: registered, ...(dependencyRepos ? { dependencyRepos } : {}) }));
   return Array.isArray(got) ? [...got].sort() : got;
 }
 const both = ["app-c", "app-web"];
@@ -101,6 +107,29 @@ test.each([
 test("a redirect to a refused address is not followed", async () => {
   charts.redirect = "http://169.254.169.254/index.yaml";
   expect(await rendered(bench, [["*"]], `${charts.url}/other`)).toMatch(/^RepositoryUrlRefused/);
+});
+
+const withPassword = (path: string): RepoAccess => ({
+  url: `${charts.url}${path}`,
+  type: "helm",
+  username: "u",
+  password: new Secret("p"),
+});
+
+test("a registered repository's password goes to what is below its address", async () => {
+  expect(await rendered(bench, [["*", `!${charts.url}/secret`]], charts.url, [withPassword("")])).toEqual(both);
+  expect(charts.asked[0]?.headers.authorization).toBe(`Basic ${btoa("u:p")}`);
+});
+
+test.each([
+  ["which a project denies", "", "/secret"],
+  ["which a project denies, in another spelling", "", "//%73ecret/"],
+  ["which a server may read as a place above", "/team", "/team/..%2fsecret"],
+  ["which a server may read as a place above, by backslashes", "/team", "/team/..%5csecret"],
+])("no password goes to a place below a registered repository %s", async (_, path, asked) => {
+  const got = await rendered(bench, [["*", `!${charts.url}/secret`]], `${charts.url}${asked}`, [withPassword(path)]);
+  expect(got).toMatch(/^DependencyRefused: /);
+  expect(charts.asked).toEqual([]);
 });
 
 test("an operator can keep dependencies to registered repositories", async () => {

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { mayBeLocal } from "../../../base/cloud/address.ts";
+import { isDetour, mayBeLocal } from "../../../base/cloud/address.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { parseYaml } from "../../../kube/yaml.ts";
 import { permitsSource } from "../../project/permits.ts";
@@ -157,7 +157,7 @@ async function fromElsewhere(
       `${where}: dependency ${name} is missing in charts/ and names no repository; commit the charts/ directory`,
     );
   const registered = registeredFor(repository, sources.registered);
-  const refused = registered ? undefined : refusal(repository, sources);
+  const refused = registered ? deniedBelow(repository, sources) : refusal(repository, sources);
   if (refused)
     return stop(
       REPO.dependency,
@@ -181,9 +181,24 @@ function refusal(repository: string, { permitted, allowLocal = false }: Dependen
   return !allowLocal && (host === "" || mayBeLocal(host)) ? "a private address and not registered with this agent; register it" : undefined;
 }
 
+/**
+ * A registered repository vouches for what is below its address, with its credentials. What a project denies below it stays denied, and an
+ * address that a server may read as a place above it is not below it.
+ */
+function deniedBelow(repository: string, { permitted = [] }: DependencySources): string | undefined {
+  if (isAlias(repository)) return undefined;
+  if (isDetour(repository)) return 'no plain address: write it without ".." and encoded slashes';
+  const deniedBy = (sourceRepos: readonly string[]) =>
+    !permitsSource({ sourceRepos: ["*", ...sourceRepos.filter((one) => one.startsWith("!"))] }, repository);
+  return permitted.some(deniedBy) ? "denied by the project's sourceRepos; take it from a source that the project permits" : undefined;
+}
+
+const ALIAS = /^(?:@|alias:)(.+)$/;
+const isAlias = (repository: string): boolean => ALIAS.test(repository);
+
 /** Who vouches for an address: a repository registered under it, or under a path above it; `@name` means one by its name. */
 function registeredFor(repository: string, registered: readonly RepoAccess[]): RepoAccess | undefined {
-  const alias = /^(?:@|alias:)(.+)$/.exec(repository)?.[1];
+  const alias = ALIAS.exec(repository)?.[1];
   if (alias) return registered.find((repo) => repo.name === alias);
   const bare = (url: string) => normaliseUrl(url).replace(/^oci:\/\//, "");
   if (!/^(https?|oci):\/\//.test(repository)) return undefined;
