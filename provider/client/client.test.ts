@@ -63,6 +63,21 @@ test("localhost and what is below it is this machine", () => {
   expect(["localhost", "outpost.localhost", "localhost.example.com", "notlocalhost"].map(isLocalhost)).toEqual([true, true, false, false]);
 });
 
+test("an empty variable counts as not set: the sign-in is used", () => {
+  const folder = mkdtempSync(join(tmpdir(), "profile-"));
+  try {
+    const OUTPOST_CONFIG = join(folder, "config.json");
+    writeFileSync(OUTPOST_CONFIG, JSON.stringify({ current: "a", contexts: { a: { endpoint: "https://a.test", apiKey: "ka" } } }));
+    const signedIn = { endpoint: "https://a.test", apiKey: "ka" };
+    expect(resolveProfile({}, { OUTPOST_CONFIG, OUTPOST_ENDPOINT: "", OUTPOST_API_KEY: "" })).toEqual(signedIn);
+    expect(resolveProfile({ endpoint: "https://a.test" }, { OUTPOST_CONFIG, OUTPOST_API_KEY: "" })).toEqual(signedIn);
+    const elsewhere = { OUTPOST_CONFIG, OUTPOST_ENDPOINT: "https://other.test", OUTPOST_API_KEY: "" };
+    expect(() => resolveProfile({}, elsewhere)).toThrow("No API key for https://other.test");
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 test("endpoint and key come from the block, the environment, then the sign-in, and a key never goes to another service", () => {
   const folder = mkdtempSync(join(tmpdir(), "profile-"));
   try {

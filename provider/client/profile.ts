@@ -26,9 +26,9 @@ export function resolveProfile(given: Given, env: NodeJS.ProcessEnv = process.en
   const apiKey = given.apiKey || env.OUTPOST_API_KEY;
   if (endpoint && apiKey) return { endpoint: checked(endpoint), apiKey };
   const login = readLogin(env);
-  const found = endpoint ?? login?.endpoint;
+  const found = endpoint || login?.endpoint;
   if (!found) throw new Error("No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.");
-  const key = apiKey ?? (login?.endpoint !== undefined && checked(login.endpoint) === checked(found) ? login.apiKey : undefined);
+  const key = apiKey || (login?.endpoint !== undefined && checked(login.endpoint) === checked(found) ? login.apiKey : undefined);
   if (!key)
     throw new Error(
       `No API key for ${checked(found)}: set \`api_key\` in the provider block, or OUTPOST_API_KEY, or sign in with \`outpost login\`.`,
