@@ -213,6 +213,6 @@ function unreachable(endpoint: string, error: NodeJS.ErrnoException): Problem {
     0,
     "unreachable",
     "The service cannot be reached",
-    `${endpoint} cannot be reached: ${error.message || error.code || "unknown reason"}.`,
+    `${endpoint} cannot be reached: ${error.message || error.code || "unknown reason"}. Check that the service runs, and \`endpoint\` in the provider block or OUTPOST_ENDPOINT.`,
   );
 }

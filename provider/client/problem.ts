@@ -4,9 +4,14 @@ import { camel } from "../schema/names.ts";
 import type { Path, Step } from "../value/path.ts";
 import type { Problem } from "./client.ts";
 
+/** The service speaks of a header, which a user of Terraform never writes. */
+const OTHER_KEY =
+  "The service does not take the API key: it may have been revoked, have expired, or be of another service. Give a valid one with `api_key` in the provider block or in OUTPOST_API_KEY, or sign in with `outpost login`.";
+
 /** Reports a problem: each of its errors at the attribute that its pointer names. */
 export function report(diagnostics: Diagnostics, action: string, problem: Problem, attributes: Attributes): void {
-  const { title, detail, pointer, errors = [], code, instance } = problem;
+  const { title, pointer, errors = [], code, instance } = problem;
+  const detail = code === "unauthenticated" ? OTHER_KEY : problem.detail;
   const about = [code && `Code: ${code}.`, instance && `Request: ${instance}.`].filter(Boolean).join(" ");
   const say = (text: string, at: string | undefined) =>
     diagnostics.error(`${action}: ${title}`, `${text}\n\n${about}`.trim(), at === undefined ? undefined : pathOf(attributes, at));

@@ -100,11 +100,12 @@ export function loginVerbs(root: Command, io: Io): void {
 
 async function login(s: Session, given: string | undefined, flags: LoginFlags): Promise<void> {
   const { io } = s;
-  const known = given ?? flags.endpoint ?? io.env.OUTPOST_ENDPOINT ?? (await resolveTarget(io, flags).catch(() => undefined))?.endpoint;
+  const known =
+    given ?? flags.endpoint ?? (io.env.OUTPOST_ENDPOINT || undefined) ?? (await resolveTarget(io, flags).catch(() => undefined))?.endpoint;
   if (!known) throw usage("which service? outpost login ENDPOINT");
   const endpoint = checkEndpoint(known);
   const apiKey = (
-    flags.keyFile ? await readInput(io, flags.keyFile) : (io.env.OUTPOST_API_KEY ?? (await io.askSecret(`API key for ${endpoint}: `)))
+    flags.keyFile ? await readInput(io, flags.keyFile) : io.env.OUTPOST_API_KEY || (await io.askSecret(`API key for ${endpoint}: `))
   )?.trim();
   if (!apiKey) throw new Failure("no API key was given", EXIT.usage, { hint: "--key-file FILE, --key-file - or OUTPOST_API_KEY" });
   const { org, project } = flags;

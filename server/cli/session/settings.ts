@@ -63,11 +63,12 @@ export async function resolveTarget(
   flags: { endpoint?: string; context?: string; org?: string; project?: string },
 ): Promise<Target> {
   const settings = await readSettings(io);
-  const name = flags.context ?? io.env.OUTPOST_CONTEXT ?? settings.current;
+  // An empty variable is not set; an empty organization or project is none, whatever the context says.
+  const name = flags.context ?? (io.env.OUTPOST_CONTEXT || undefined) ?? settings.current;
   const context = name ? settings.contexts[name] : undefined;
-  if ((flags.context ?? io.env.OUTPOST_CONTEXT) && !context)
+  if ((flags.context || io.env.OUTPOST_CONTEXT) && !context)
     throw new Failure(`there is no context ${JSON.stringify(name)}`, EXIT.usage, { hint: "outpost context list" });
-  const endpoint = flags.endpoint ?? io.env.OUTPOST_ENDPOINT ?? context?.endpoint;
+  const endpoint = flags.endpoint ?? (io.env.OUTPOST_ENDPOINT || undefined) ?? context?.endpoint;
   if (!endpoint)
     throw new Failure("no service is known", EXIT.denied, { hint: "outpost login ENDPOINT, or set OUTPOST_ENDPOINT and OUTPOST_API_KEY" });
   // A context's key is for its own endpoint: it is never sent to another one.
