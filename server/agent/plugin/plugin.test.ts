@@ -288,6 +288,14 @@ describe("Git credentials", () => {
     expect(await borrow(asks, job("guess"), { folder })).toMatchObject({ kind: "again", message: expect.stringMatching(/there are none/) });
   });
 
+  test("of a scope above are lent to no plugin of a tenant's application, which runs without them", async () => {
+    await sidecar("lent", { generate: lists("$ARGOCD_APP_SOURCE_REPO_URL"), provideGitCreds: true });
+    await sidecar("plain", { generate: lists("$ARGOCD_APP_SOURCE_REPO_URL") });
+    const refused = await made("lent", { borrowed: true });
+    expect(refused).toMatchObject({ kind: "stop", reason: "CredentialsNotLent", message: expect.stringMatching(/scope above/) });
+    expect(await made("plain", { borrowed: true })).toMatchObject({ kind: "done" });
+  });
+
   test("of SSH are lent to none", async () => {
     await sidecar("lent", { generate: sh("true"), provideGitCreds: true });
     const plugins = new Plugins(sockets);

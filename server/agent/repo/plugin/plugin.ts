@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { digest } from "../../../base/json/canonical.ts";
-import { again, done, type Outcome, stop } from "../../../base/outcome.ts";
+import { again, done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { parseManifests } from "../../../kube/yaml.ts";
 import { withToken } from "../auth/authorization.ts";
@@ -11,7 +11,7 @@ import { contentOf } from "../files/links.ts";
 import { pack } from "../files/pack.ts";
 import type { Tree } from "../git/tree.ts";
 import { type PluginParameters, REPO, type RepoAccess } from "../types.ts";
-import { identityOf, isSsh } from "../url.ts";
+import { identityOf, isSsh, redactUrl } from "../url.ts";
 import { AskPass } from "./ask-pass.ts";
 import { type Bundle, PluginClient, type Traits } from "./client.ts";
 import { MAX_MESSAGE, type Variable } from "./wire.ts";
@@ -79,6 +79,7 @@ export class Plugins {
         REPO.unsupported,
         `plugin ${client.name} wants Git credentials (provideGitCreds): a key of SSH is lent to none; use HTTPS`,
       );
+    if (wants && ask.repo.borrowed) return notLent(client.name, ask.repo.url);
     const env = variables(ask);
     if (env.kind !== "done") return env;
     const files = await filesOf(ask);
@@ -202,6 +203,13 @@ function variables({ env, settings, generatePaths }: PluginAsk): Outcome<Variabl
 }
 
 const escaped = (name: string): string => name.toUpperCase().replace(/[^A-Z0-9_]/g, "_");
+/** A program that a tenant's files and parameters steer could show what it is lent, or read another repository of the host with it. */
+const notLent = (plugin: string, url: string): Failure =>
+  stop(
+    REPO.notLent,
+    `plugin ${plugin} wants Git credentials (provideGitCreds), and those for ${redactUrl(url)} belong to a scope above the application's: register the repository with credentials of its own in the application's scope`,
+  );
+
 const stable = (all: Variable[]): Variable[] => all.filter(({ name }) => !name.startsWith("ARGOCD_APP_REVISION"));
 
 /** The files a plugin sees, and what they are: all of the repository, unless the application says which it reads. */
