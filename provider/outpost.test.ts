@@ -375,9 +375,9 @@ test("without endpoint or key the way to give them is said", async () => {
   const h = await createHarness(createOutpost({ OUTPOST_CONFIG: "/nonexistent" }), {}, "outpost");
   try {
     h.config('resource "outpost_agent" "a" { id = "prod" }');
-    expect(await h.fails("apply", "-auto-approve")).toContain(
-      "No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.",
-    );
+    const said = await h.fails("apply", "-auto-approve");
+    expect(said).toContain("No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.");
+    expect(said).toContain("The provider's configuration");
   } finally {
     await h.close();
   }

@@ -73,6 +73,8 @@ test("an empty variable counts as not set: the sign-in is used", () => {
     expect(resolveProfile({ endpoint: "https://a.test" }, { OUTPOST_CONFIG, OUTPOST_API_KEY: "" })).toEqual(signedIn);
     const elsewhere = { OUTPOST_CONFIG, OUTPOST_ENDPOINT: "https://other.test", OUTPOST_API_KEY: "" };
     expect(() => resolveProfile({}, elsewhere)).toThrow("No API key for https://other.test");
+    const other = { OUTPOST_CONFIG, OUTPOST_CONTEXT: "b" };
+    expect(() => resolveProfile({}, other)).toThrow(`${OUTPOST_CONFIG} cannot be used: it has no context "b", which OUTPOST_CONTEXT names`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -102,7 +104,7 @@ test("endpoint and key come from the block, the environment, then the sign-in, a
     expect(() => resolveProfile({ endpoint: "a.test", apiKey: "k" }, env)).toThrow("is not an address");
     expect(() => resolveProfile({ endpoint: "https://u:p@a.test", apiKey: "k" }, env)).toThrow("without credentials");
     writeFileSync(OUTPOST_CONFIG, "{");
-    expect(() => resolveProfile({}, env)).toThrow("cannot be read");
+    expect(() => resolveProfile({}, env)).toThrow("cannot be used");
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { Misconfigured } from "../protocol/provider.ts";
 import { reason } from "../schema/diagnostics.ts";
 
 export interface Given {
@@ -27,10 +28,11 @@ export function resolveProfile(given: Given, env: NodeJS.ProcessEnv = process.en
   if (endpoint && apiKey) return { endpoint: checked(endpoint), apiKey };
   const login = readLogin(env);
   const found = endpoint || login?.endpoint;
-  if (!found) throw new Error("No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.");
+  if (!found)
+    throw new Misconfigured("No endpoint: set `endpoint` in the provider block, or OUTPOST_ENDPOINT, or sign in with `outpost login`.");
   const key = apiKey || (login?.endpoint !== undefined && checked(login.endpoint) === checked(found) ? login.apiKey : undefined);
   if (!key)
-    throw new Error(
+    throw new Misconfigured(
       `No API key for ${checked(found)}: set \`api_key\` in the provider block, or OUTPOST_API_KEY, or sign in with \`outpost login\`.`,
     );
   return { endpoint: checked(found), apiKey: key };
@@ -48,9 +50,11 @@ function readLogin(env: NodeJS.ProcessEnv): { endpoint?: string; apiKey?: string
     if (text.length > maxFile) throw new Error("it is too long");
     const file = JSON.parse(text) as File;
     const name = env.OUTPOST_CONTEXT || file.current;
-    return name !== undefined && file.contexts && Object.hasOwn(file.contexts, name) ? file.contexts[name] : undefined;
+    if (name !== undefined && file.contexts && Object.hasOwn(file.contexts, name)) return file.contexts[name];
+    if (env.OUTPOST_CONTEXT) throw new Error(`it has no context ${JSON.stringify(name)}, which OUTPOST_CONTEXT names`);
+    return undefined;
   } catch (error) {
-    throw new Error(`${path} cannot be read: ${reason(error)}`);
+    throw new Misconfigured(`${path} cannot be used: ${reason(error)}`);
   }
 }
 
@@ -59,9 +63,9 @@ function checked(endpoint: string): string {
   try {
     url = new URL(endpoint);
   } catch {
-    throw new Error(`\`endpoint\` is not an address: ${JSON.stringify(endpoint)}. It looks like https://outpost.example.com.`);
+    throw new Misconfigured(`\`endpoint\` is not an address: ${JSON.stringify(endpoint)}. It looks like https://outpost.example.com.`);
   }
   if ((url.protocol !== "https:" && url.protocol !== "http:") || url.username || url.password || url.search || url.hash)
-    throw new Error("`endpoint` must be an http or https address without credentials, query or fragment.");
+    throw new Misconfigured("`endpoint` must be an http or https address without credentials, query or fragment.");
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }

@@ -31,6 +31,8 @@ export interface ResourceContext<Client> extends Context<Client> {
 
 /** The configuration of the provider is not known before the apply, so that there is no client yet. */
 export class NotKnownYet extends Error {}
+/** The provider block, the environment or the sign-in says too little, or something wrong. */
+export class Misconfigured extends Error {}
 
 export interface ApplyContext<Client> extends ResourceContext<Client> {
   /** Keeps a partial state: what is stored if the handler fails or crashes from here on. Unknown values become null. */

@@ -2,7 +2,16 @@ import { Diagnostics, reason } from "../schema/diagnostics.ts";
 import { blank } from "../schema/plan.ts";
 import type { ValueMap } from "../value/value.ts";
 import type { Log } from "./log.ts";
-import type { Context, DataSource, EphemeralResource, Lazy, Provider, ProviderFunction, Resource } from "./provider.ts";
+import {
+  type Context,
+  type DataSource,
+  type EphemeralResource,
+  type Lazy,
+  Misconfigured,
+  type Provider,
+  type ProviderFunction,
+  type Resource,
+} from "./provider.ts";
 
 /** One connection of Terraform: one configured instance of the provider. Aliases never share anything. */
 export class Session {
@@ -66,7 +75,8 @@ export class Session {
 /** Turns what a handler threw into a diagnostic, with the stack in the log only. */
 export function caught(error: unknown, subject: string, log: Log, diagnostics: Diagnostics): void {
   log("error", `${subject}: ${reason(error)}`, { stack: error instanceof Error ? error.stack : undefined });
-  diagnostics.error(`${subject} failed`, reason(error));
+  // Terraform shows it at a resource: the title says that the fault is not there.
+  diagnostics.error(error instanceof Misconfigured ? "The provider's configuration" : `${subject} failed`, reason(error));
 }
 
 export { Diagnostics };
