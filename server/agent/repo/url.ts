@@ -93,6 +93,9 @@ export const isOci = ({ type, url }: RepoAccess): boolean => type === "oci" || u
 
 export const isSsh = (url: string): boolean => url.startsWith("ssh://") || (!url.includes("://") && SCP.test(url));
 
+/** Whether a server may read the path as another one, above the beginning that credentials are for. */
+export const isCrooked = (url: string): boolean => /%(2e|2f|5c|25)/i.test(url) || /(^|[/:\\])\.\.([/\\]|$)/.test(url);
+
 // No scheme is longer; without a bound a long word would be read from each of its letters on.
 const ADDRESS = /([a-z][a-z0-9+.-]{0,30}:\/\/)((?:(?![a-z][a-z0-9+.-]{0,30}:\/\/)\S)+)/gi;
 

@@ -80,7 +80,10 @@ export async function deleteKey(sql: Sql, scope: Scope, id: string): Promise<Api
   return rows[0] && toKey(rows[0]);
 }
 
-/** Keys that can administer the whole account and do not expire by themselves. */
+/**
+ * Keys that can administer the whole account now. One that expires counts too: where none is left, a restart of the service makes a first key
+ * again.
+ */
 export async function countAccountAdmins(sql: Sql, account: string): Promise<number> {
   const [row] = await sql.query(
     "select count(*)::int n from api_keys where account = $1 and org = '' and role = 'admin' and (expires_at is null or expires_at > outpost_now())",

@@ -1,5 +1,5 @@
 import type { RepoAccess } from "../../repo/types.ts";
-import { redactUrl } from "../../repo/url.ts";
+import { isCrooked, redactUrl } from "../../repo/url.ts";
 
 /** What of credentials a template lends to a repository that has none of its own. */
 const LENT = [
@@ -35,9 +35,7 @@ export const hasCredentials = (access: RepoAccess | undefined): boolean =>
 
 /** Why a template's credentials are not lent to a repository; undefined when they are. */
 export function withheld(template: RepoAccess, own: RepoAccess | undefined, url: string): string | undefined {
-  // A server may read such a path as another one, above the beginning that the template is for.
-  if (/%(2e|2f|5c|25)/i.test(url) || /(^|[/:\\])\.\.([/\\]|$)/.test(url))
-    return `${redactUrl(url)} has ".." or an encoded "/", "." or "%" in its path: write the path plainly`;
+  if (isCrooked(url)) return `${redactUrl(url)} has ".." or an encoded "/", "." or "%" in its path: write the path plainly`;
   const differing = own ? WAYS.filter((field) => own[field] && own[field] !== template[field]) : [];
   if (differing.length === 0) return undefined;
   const names = differing.map((field) => TRANSPORT[field]).join(", ");

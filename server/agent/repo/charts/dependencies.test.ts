@@ -126,6 +126,7 @@ test.each([
   ["which a project denies, in another spelling", "", "//%73ecret/"],
   ["which a server may read as a place above", "/team", "/team/..%2fsecret"],
   ["which a server may read as a place above, by backslashes", "/team", "/team/..%5csecret"],
+  ["which a server may read as a place above, when it decodes twice", "/team", "/team/%252e%252e/secret"],
 ])("no password goes to a place below a registered repository %s", async (_, path, asked) => {
   const got = await rendered(bench, [["*", `!${charts.url}/secret`]], `${charts.url}${asked}`, [withPassword(path)]);
   expect(got).toMatch(/^DependencyRefused: /);

@@ -7,7 +7,7 @@ import { contentOf } from "../files/links.ts";
 import type { Tree } from "../git/tree.ts";
 import { satisfies } from "../revision.ts";
 import { REPO, type RenderRequest, type RepoAccess } from "../types.ts";
-import { normaliseUrl, redactUrl } from "../url.ts";
+import { isCrooked, normaliseUrl, redactUrl } from "../url.ts";
 import type { Chart } from "./charts.ts";
 
 const MAX_DEPENDENCIES = 50;
@@ -187,7 +187,7 @@ function refusal(repository: string, { permitted, allowLocal = false }: Dependen
  */
 function deniedBelow(repository: string, { permitted = [] }: DependencySources): string | undefined {
   if (isAlias(repository)) return undefined;
-  if (isDetour(repository)) return 'no plain address: write it without ".." and encoded slashes';
+  if (isDetour(repository) || isCrooked(repository)) return 'no plain address: write it without ".." and an encoded "/", "." or "%"';
   const deniedBy = (sourceRepos: readonly string[]) =>
     !permitsSource({ sourceRepos: ["*", ...sourceRepos.filter((one) => one.startsWith("!"))] }, repository);
   return permitted.some(deniedBy) ? "denied by the project's sourceRepos; take it from a source that the project permits" : undefined;

@@ -98,6 +98,8 @@ describe("submodules", () => {
     ["an argument as host", () => one("m", "ssh://-oProxyCommand=id/x"), /^RepositoryUrlRefused/],
     ["above the host", () => one("m", "../../../../x.git"), /^RepositoryUrlRefused: .*above its host/],
     ["a cloud's metadata", () => one("m", "http://169.254.169.254/x.git"), /^RepositoryUrlRefused/],
+    ["a path that a server may read as one above", () => one("m", "https://h.example/team/..%2fx.git"), /^RepositoryUrlRefused: .*plainly/],
+    ["the same beside it", () => one("m", "../team/%2e%2e/x.git"), /^RepositoryUrlRefused: .*plainly/],
     ["a password in the address", () => one("m", "https://a:b@h.example/x.git"), /^RepositoryUrlRefused: .*password/],
     ["a command for updates", () => one("m", "../x.git", "\tupdate = !id\n"), /^SourceRefused: .*command/],
     ["a path above", () => one("../m", "../x.git"), /^SourceRefused/],

@@ -3,7 +3,7 @@ import { run } from "../../../base/process/run.ts";
 import { permitsSource } from "../../project/permits.ts";
 import { signsIn } from "../auth/authorization.ts";
 import { REPO, type RepoAccess } from "../types.ts";
-import { gitAccess, isSsh, normaliseUrl, redactUrl } from "../url.ts";
+import { gitAccess, isCrooked, isSsh, normaliseUrl, redactUrl } from "../url.ts";
 import { gitEnv } from "./git.ts";
 import { GraftedTree } from "./grafted.ts";
 import { DANGEROUS, segments, type Tree } from "./tree.ts";
@@ -119,6 +119,7 @@ function wayTo({ path, url: given }: Module, parent: RepoAccess, top: RepoAccess
     return refuse("is refused: only https, ssh and paths beside the repository are read");
   const url = /^\.\.?\//.test(given) ? beside(parent.url, given) : given;
   if (url === undefined) return refuse("leads above its host");
+  if (isCrooked(url)) return refuse('has ".." or an encoded "/", "." or "%" in its path: write the path plainly');
   if (/^[a-z]+:\/\/[^/]*:[^/]*@/i.test(url)) return refuse("has a password; keep it in a credential template");
   const { ways = [], lfs, proxy, noProxy, knownHosts } = top;
   const normal = normaliseUrl(url);
