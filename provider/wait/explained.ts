@@ -39,7 +39,8 @@ const mayBeMended = (verdict: Verdict): boolean => verdict.kind === "later" || (
 async function causeOf(client: Client, place: Place, { signal, deadline }: Limit): Promise<Cause | undefined> {
   const answer = { signal, deadline: Math.min(deadline, Date.now() + ANSWER_MS) };
   const [tree, events] = await Promise.all([client.read<Tree>(place, "/tree", answer), client.read<Events>(place, "/events", answer)]);
-  return deepestCause(tree.ok ? tree.body.nodes : [], events.ok ? events.body.items : []);
+  // A question that was not answered explains nothing.
+  return deepestCause((tree.ok && tree.body.nodes) || [], (events.ok && events.body.items) || []);
 }
 
 function because(verdict: Exclude<Verdict, { kind: "done" }>, { text, lasting, of }: Cause): Verdict {
