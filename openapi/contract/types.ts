@@ -134,7 +134,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke an API key at once */
+        /** Revoke an API key at once; the account keeps an admin key that does not expire */
         delete: operations["deleteApiKey"];
         options?: never;
         head?: never;
@@ -1835,7 +1835,7 @@ export interface components {
         ApiKeyRequest: {
             id: components["schemas"]["Label"];
             role: components["schemas"]["Role"];
-            /** @description How long the key is valid; `90d` when it is not said, at most ten years. */
+            /** @description How long the key is valid, at most ten years; `90d` when it is not said. A key that ends creates only keys that end no later. */
             expiresIn?: components["schemas"]["Lifetime"];
         };
         ApiKey: {

@@ -33,7 +33,7 @@ export async function firstStart(db: Database, dir: string, preset: string | und
     await add(db, preset);
     return { path: undefined };
   }
-  if ((await countAccountAdmins(db, FIRST_ACCOUNT)) > 0) return { path: undefined };
+  if ((await countAccountAdmins(db, FIRST_ACCOUNT)).valid > 0) return { path: undefined };
   const path = join(dir, "admin-key");
   const kept = (await readFile(path, "utf8").catch(() => "")).trim();
   const text = isApiKey(kept) ? kept : makeApiKey(FIRST_ACCOUNT).reveal();

@@ -1,5 +1,5 @@
 import { hashCredential, makeApiKey } from "../access/apikey.ts";
-import { lineageBelow } from "../access/authenticate.ts";
+import { type Caller, lineageBelow } from "../access/authenticate.ts";
 import type { Schemas } from "../domain/nouns.ts";
 import { notFound, Problem } from "../domain/problem.ts";
 import { type ApiKeyRow, countAccountAdmins, deleteKey, insertKey, listKeys } from "../store/keys.ts";
@@ -38,11 +38,13 @@ export const createApiKey =
         hash: hashCredential(text.reveal()),
         lineage: lineageBelow(call.caller),
         expiresInSeconds: seconds(expiresIn ?? DEFAULT_LIFETIME),
+        endsBy: expiresIn === undefined ? endOf(call.caller) : undefined,
       });
       if (!row)
         throw new Problem("already_exists", "There is a key with this id in this scope. Choose another id, or delete that key.", {
           pointer: "/id",
         });
+      checkEnd(row, endOf(call.caller));
       return { status: 201 as const, body: { ...view(row), key: text.reveal() }, headers: { "Cache-Control": "no-store" } };
     });
   };
@@ -60,9 +62,31 @@ export const deleteApiKey =
     write(s, call, async (w) => {
       const gone = await deleteKey(w, call.scope, call.params.id);
       if (!gone) throw notFound();
-      // Nobody could ever make a key again.
-      if ((await countAccountAdmins(w, w.account)) === 0)
-        throw new Problem("conflict", "This is the last admin key of the account. Create another one first.");
+      checkSomebodyIsLeft(gone, await countAccountAdmins(w, w.account));
       w.notify(w.account, "keys");
       return { status: 204 as const };
     });
+
+/** When the key of a caller ends; undefined where it has no end. */
+const endOf = (caller: Caller | undefined): Date | undefined => (caller?.kind === "key" ? caller.key.expiresAt : undefined);
+
+/** A key that ends would have no end, if it could make keys that outlive it. */
+function checkEnd(made: ApiKeyRow, callerEnds: Date | undefined): void {
+  if (!callerEnds || (made.expiresAt && made.expiresAt <= callerEnds)) return;
+  const until = callerEnds.toISOString();
+  throw new Problem(
+    "invalid_field",
+    `A key cannot outlive the key that creates it, which ends at ${until}. Use a shorter duration, or leave \`expiresIn\` out.`,
+    { pointer: "/expiresIn" },
+  );
+}
+
+/** Keys that end make none that outlive them: with the last one that has no end, the account would lose its administrators one by one. */
+function checkSomebodyIsLeft(gone: ApiKeyRow, left: { valid: number; lasting: number }): void {
+  const wasLasting = gone.role === "admin" && gone.org === "" && gone.expiresAt === undefined;
+  if (left.valid > 0 && (left.lasting > 0 || !wasLasting)) return;
+  throw new Problem(
+    "conflict",
+    "This is the last admin key of the account that does not expire. To replace it, start the service with a new OUTPOST_ADMIN_KEY.",
+  );
+}

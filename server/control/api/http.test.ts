@@ -246,6 +246,29 @@ test("audit: one line for each write that was accepted, refused or denied", asyn
   ]);
 });
 
+test("a call that the contract refuses is audited in the scope it named, where its caller may see that", async () => {
+  await s.ask("PUT", "/v1/organizations/named", { body: { spec: {} } });
+  await s.ask("PUT", "/v1/projects/p?org=named", { body: { spec: {} } });
+  await s.ask("PUT", "/v1/organizations/other", { body: { spec: {} } });
+  const { key } = (await s.ask("POST", "/v1/apikeys?org=named", { body: { id: "bound", role: "editor" } })).body;
+  const refused = async (query: string) => {
+    expect((await s.ask("PUT", `/v1/agents/crooked${query}`, { key, body: { spec: { mode: 7 } } })).status).toBe(400);
+    return (await s.ask("GET", "/v1/audit?limit=1")).body.items[0];
+  };
+  expect(await refused("?org=named")).toMatchObject({
+    org: "named",
+    actor: "key:named/bound",
+    target: "named/-/crooked",
+    outcome: "refused",
+  });
+  expect(await refused("?org=named&project=p")).toMatchObject({ org: "named", project: "p", target: "named/p/crooked" });
+  for (const query of ["?org=other", "?org=named&org=other", "?org=Named", "?project=p", ""]) {
+    const line = await refused(query);
+    expect(line).toMatchObject({ actor: "key:named/bound", target: "-/-/crooked" });
+    expect(line.org).toBeUndefined();
+  }
+});
+
 test("keys: made once, shown once, dead at once when deleted, and the last admin key stays", async () => {
   const made = await s.ask("POST", "/v1/apikeys", { body: { id: "temp", role: "admin", expiresIn: "2d" } });
   expect(made).toMatchObject({ status: 201, body: { id: "temp", role: "admin", key: expect.stringMatching(/^opk_default_/) } });
@@ -260,4 +283,16 @@ test("keys: made once, shown once, dead at once when deleted, and the last admin
   expect((await s.ask("GET", "/v1/whoami", { key: made.body.key })).status).toBe(401);
   expect(await s.ask("DELETE", "/v1/apikeys/admin")).toMatchObject({ status: 409, body: { code: "conflict" } });
   expect((await s.ask("GET", "/v1/whoami")).status).toBe(200);
+});
+
+test("keys that end: none outlives its maker, and none can remove the last admin key that has no end", async () => {
+  const make = async (id: string, expiresIn: string | undefined, key?: string) =>
+    s.ask("POST", "/v1/apikeys", { body: { id, role: "admin", expiresIn }, ...(key ? { key } : {}) });
+  const short = (await make("short", "1h")).body;
+  expect(await make("longer", "61m", short.key)).toMatchObject({ status: 422, body: { code: "invalid_field", pointer: "/expiresIn" } });
+  expect(await make("shorter", "30m", short.key)).toMatchObject({ status: 201 });
+  expect(await make("same", undefined, short.key)).toMatchObject({ status: 201, body: { expiresAt: short.expiresAt } });
+  expect(await s.ask("DELETE", "/v1/apikeys/admin", { key: short.key })).toMatchObject({ status: 409, body: { code: "conflict" } });
+  expect((await s.ask("GET", "/v1/whoami")).status).toBe(200);
+  for (const id of ["short", "shorter", "same"]) expect((await s.ask("DELETE", `/v1/apikeys/${id}`)).status).toBe(204);
 });

@@ -3,7 +3,7 @@ import { matchGlob } from "../../base/lang/glob.ts";
 import { clusterIdFaults } from "./cluster.ts";
 import { type DiscoveredCollection, nouns, type Schemas } from "./nouns.ts";
 import { fitting } from "./observe.ts";
-import { isSame, type Scope } from "./scope.ts";
+import { isSame, LABEL, type Scope } from "./scope.ts";
 import { withDefaults } from "./spec.ts";
 
 export type Origin = Schemas["Origin"];
@@ -115,7 +115,6 @@ export function digestOf({ round: _, mark: __, ...report }: DiscoveredReport): s
   return digest(report);
 }
 
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const TAILS = [10, 16, 24, 32];
 
 /**

@@ -7,6 +7,9 @@ export interface Scope {
   project: string;
 }
 
+/** The ids of organisations, projects and most objects. */
+export const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
 export type Level = "account" | "org" | "project";
 
 export function levelOf(scope: Scope): Level {

@@ -47,15 +47,24 @@ export async function namesOf(sql: Sql, names: readonly string[]): Promise<Reado
   return new Set(rows.map((r) => `${r.account} ${r.hash}`));
 }
 
+/** A key to be made; `hash` is that of its text. */
+export interface NewKey extends Scope {
+  id: string;
+  role: Role;
+  hash: string;
+  expiresInSeconds?: number | undefined;
+  /** It ends at this time if that comes first. */
+  endsBy?: Date | undefined;
+  lineage?: string | undefined;
+}
+
 /** Adds a key; undefined when its id is taken. */
-export async function insertKey(
-  sql: Sql,
-  key: Scope & { id: string; role: Role; hash: string; expiresInSeconds?: number | undefined; lineage?: string | undefined },
-): Promise<ApiKeyRow | undefined> {
+export async function insertKey(sql: Sql, key: NewKey): Promise<ApiKeyRow | undefined> {
   const rows = await sql.query(
     `insert into api_keys (account, org, project, id, role, hash, created_at, expires_at, lineage)
-     values ($1, $2, $3, $4, $5, $6, outpost_now(), outpost_now() + make_interval(secs => $7), $8) on conflict (account, org, project, id) do nothing returning *`,
-    [key.account, key.org, key.project, key.id, key.role, key.hash, key.expiresInSeconds ?? null, key.lineage ?? null],
+     values ($1, $2, $3, $4, $5, $6, outpost_now(), least(outpost_now() + make_interval(secs => $7), $9::timestamptz), $8)
+     on conflict (account, org, project, id) do nothing returning *`,
+    [key.account, key.org, key.project, key.id, key.role, key.hash, key.expiresInSeconds ?? null, key.lineage ?? null, key.endsBy ?? null],
   );
   return rows[0] && toKey(rows[0]);
 }
@@ -80,16 +89,14 @@ export async function deleteKey(sql: Sql, scope: Scope, id: string): Promise<Api
   return rows[0] && toKey(rows[0]);
 }
 
-/**
- * Keys that can administer the whole account now. One that expires counts too: where none is left, a restart of the service makes a first key
- * again.
- */
-export async function countAccountAdmins(sql: Sql, account: string): Promise<number> {
+/** Keys that can administer the whole account now, and how many of them have no end: only those can go on making keys. */
+export async function countAccountAdmins(sql: Sql, account: string): Promise<{ valid: number; lasting: number }> {
   const [row] = await sql.query(
-    "select count(*)::int n from api_keys where account = $1 and org = '' and role = 'admin' and (expires_at is null or expires_at > outpost_now())",
+    `select count(*)::int valid, count(*) filter (where expires_at is null)::int lasting from api_keys
+     where account = $1 and org = '' and role = 'admin' and (expires_at is null or expires_at > outpost_now())`,
     [account],
   );
-  return row?.n ?? 0;
+  return { valid: row!.valid, lasting: row!.lasting };
 }
 
 /** Keys bound to an organisation or project that goes. */

@@ -1,6 +1,8 @@
 import type { NextFunction, Request, Response } from "express";
-import { nameOf } from "../../access/authenticate.ts";
+import { actorOf, nameOf } from "../../access/authenticate.ts";
+import { decide } from "../../access/decide.ts";
 import { Problem } from "../../domain/problem.ts";
+import { LABEL, type Scope } from "../../domain/scope.ts";
 import { addAudit } from "../../store/audit.ts";
 import { answerEarly } from "../early-response.ts";
 import { isDenied } from "../front/front.ts";
@@ -15,7 +17,9 @@ export const fail = (s: Services) => async (error: unknown, req: Request, res: R
   const known = toProblem(error);
   if (!known) s.log.error({ err: error, request: state.id, operation: state.route?.operation }, "a defect: please report it");
   const problem = known ?? new Problem("internal", "The service has a defect here; its log has more under this request id.");
-  await auditFailure(s, problem, state).catch((failure: unknown) => s.log.error({ err: failure }, "no audit line could be written"));
+  await auditFailure(s, problem, { ...state, scope: state.scope ?? scopeNamed(req, state) }).catch((failure: unknown) =>
+    s.log.error({ err: failure }, "no audit line could be written"),
+  );
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
@@ -49,6 +53,17 @@ async function auditFailure(s: Services, problem: Problem, { route, caller, scop
     request: id,
   });
 }
+
+/** The scope that a call named which was refused before its rights were looked at; undefined where its caller may not see that scope, or there can be none. */
+function scopeNamed(req: Request, { caller, route }: State): Scope | undefined {
+  const { org = "", project = "" } = req.query as Record<string, unknown>;
+  if (!caller || !route?.row.scoped || !isLabel(org) || !isLabel(project) || (project && !org)) return undefined;
+  const scope = { account: caller.account, org, project };
+  const decision = decide(route.row, actorOf(caller), scope);
+  return decision === "allowed" || decision === "forbidden" ? scope : undefined;
+}
+
+const isLabel = (text: unknown): text is string => typeof text === "string" && (text === "" || LABEL.test(text));
 
 /** More than the name of anything that there can be: a path is as long as its sender likes, and lines are kept for long. */
 const LONGEST_TARGET = 512;
