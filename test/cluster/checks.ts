@@ -4,8 +4,9 @@ import { freemem } from "node:os";
 import { join } from "node:path";
 import { run } from "../servers/run.ts";
 import { cacheRoot } from "./cache.ts";
+import { offered } from "./downloads.mjs";
 import { recipes } from "./recipes.ts";
-import { missingTools, which } from "./tools.ts";
+import { GET_GO, missingTools, which } from "./tools.ts";
 
 /** Something this machine lacks, and what a person can do about it. */
 export interface Lack {
@@ -92,12 +93,11 @@ export async function checkTools(names?: string[]): Promise<Lack[]> {
       whatToDo: "make room, or set OUTPOST_CACHE to a folder with more",
     });
   }
-  if (missing.length && !which("go")) {
-    const minutes = recipes.filter(({ name }) => missing.includes(name)).reduce((sum, recipe) => sum + recipe.minutes, 0);
-    lacks.push({
-      missing: `go, to build ${missing.join(", ")} (about ${minutes} min, once)`,
-      whatToDo: "install Go 1.26 or newer from https://go.dev/dl",
-    });
+  const canDownload = missing.length && !which("go") ? await offered(missing) : missing;
+  const toBuild = missing.filter((name) => !canDownload.includes(name));
+  if (toBuild.length) {
+    const minutes = recipes.filter(({ name }) => toBuild.includes(name)).reduce((sum, recipe) => sum + recipe.minutes, 0);
+    lacks.push({ missing: `go, to build ${toBuild.join(", ")} (about ${minutes} min, once)`, whatToDo: GET_GO });
   }
   if (!which("apt-get") || !which("dpkg")) {
     lacks.push({

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "../servers/run.ts";
 import { cacheRoot, once } from "./cache.ts";
+import { download } from "./download.ts";
 import { type Progress, step } from "./progress.ts";
 import { type Recipe, recipes } from "./recipes.ts";
 
@@ -24,11 +25,14 @@ const sourcesOf = ({ onDemand }: Pick<Recipe, "onDemand">) => join(here, onDeman
 /** A recipe that was asked for: by its name, or, where nobody names any, each that is not only on demand. */
 const asked = (recipe: Recipe, names?: string[]) => (names ? names.includes(recipe.name) : !recipe.onDemand);
 
-/** Builds what is missing of the named tools (all but those on demand, when none is named) and tells where each program is. */
+/**
+ * Downloads or builds what is missing of the named tools (all but those on demand, when none is named) and tells where each
+ * program is.
+ */
 export async function buildTools(progress: Progress, names?: string[]): Promise<Programs> {
   const programs: Programs = {};
-  for (const recipe of recipes) {
-    if (!asked(recipe, names)) continue;
+  const wanted = recipes.filter((recipe) => asked(recipe, names));
+  for (const [index, recipe] of wanted.entries()) {
     const dir = toolFolder(recipe);
     const own = existsSync(join(dir, ".done")) ? undefined : await onPath(recipe);
     if (own) {
@@ -38,8 +42,8 @@ export async function buildTools(progress: Progress, names?: string[]): Promise<
     }
     await once(
       dir,
-      () => step(progress, `building ${recipe.name} (about ${recipe.minutes} min)`, () => build(recipe, dir)),
-      () => progress(`waiting for ${recipe.name}, which another process builds`),
+      () => obtain(recipe, dir, progress, wanted.slice(index + 1)),
+      () => progress(`waiting for ${recipe.name}, which another process gets`),
     );
     Object.assign(programs, locate(recipe, dir));
   }
@@ -72,6 +76,25 @@ export function canHave(name: string): boolean {
   const recipe = recipes.find((r) => r.name === name);
   if (!recipe) throw new Error(`there is no recipe ${name}`);
   return existsSync(join(toolFolder(recipe), ".done")) || which("go") !== undefined;
+}
+
+/** The vendor's release where it answers, else a build from source. */
+async function obtain(recipe: Recipe, dir: string, progress: Progress, later: Recipe[]): Promise<void> {
+  const refused = await download(recipe, dir, progress);
+  if (refused === undefined) return;
+  if (!which("go")) throw new Error(`${recipe.name} cannot be downloaded (${refused}), and there is no Go to build it: ${GET_GO}`);
+  progress(`${recipe.name} is built from source: ${refused}`);
+  await step(progress, `building ${recipe.name} (${timeLeft(recipe, later)})`, () => build(recipe, dir));
+}
+
+export const GET_GO = "install Go 1.26 or newer from https://go.dev/dl";
+
+/** `about 18 min, then 3 more tools, about 9 min`: those that follow and are not there yet. */
+export function timeLeft(recipe: Recipe, later: Recipe[], isThere = (r: Recipe) => existsSync(join(toolFolder(r), ".done"))): string {
+  const left = later.filter((r) => !isThere(r));
+  const minutes = left.reduce((sum, { minutes }) => sum + minutes, 0);
+  const then = left.length ? `, then ${left.length} more tool${left.length > 1 ? "s" : ""}, about ${minutes} min` : "";
+  return `about ${recipe.minutes} min${then}`;
 }
 
 async function build(recipe: Recipe, dir: string): Promise<void> {

@@ -8,6 +8,7 @@ import { existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
 import { createConnection } from "node:net";
 import { freemem, homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { offered } from "../cluster/downloads.mjs";
 
 const GiB = 2 ** 30;
 const NODE = [20, 19];
@@ -47,9 +48,11 @@ export async function check({ root, port, own, reuse }) {
     );
   own ? checkOwn(own, need) : checkLocal(need, reuse);
   const tools = missingTools(root, own ? ["terraform-provider-helm"] : undefined);
-  if (tools.length) {
-    const go = versionOf("go", ["version"], /go([\d.]+)/);
-    need(go && atLeast(go, GO), `Go ${GO.join(".")} or newer, to build ${tools.join(", ")} once`, "install Go: https://go.dev/dl");
+  const go = tools.length ? versionOf("go", ["version"], /go([\d.]+)/) : undefined;
+  if (tools.length && !(go && atLeast(go, GO))) {
+    const canDownload = await offered(tools);
+    const toBuild = tools.filter((name) => !canDownload.includes(name));
+    need(!toBuild.length, `Go ${GO.join(".")} or newer, to build ${toBuild.join(", ")} once`, "install Go: https://go.dev/dl");
   }
   const cache = cacheRoot();
   const disk = tools.length ? BUILD_DISK : RUN_DISK;

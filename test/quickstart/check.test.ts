@@ -23,7 +23,7 @@ async function onMachineWith(
   try {
     for (const program of programs) await symlink(which(program)!, join(bin, program));
     // Programs of sbin are found without PATH; what is asked for here is not among them.
-    const env = { PATH: bin, HOME: bin, OUTPOST_QUICKSTART: FOLDER, NO_COLOR: "1", ...more };
+    const env = { PATH: bin, HOME: bin, OUTPOST_QUICKSTART: FOLDER, OUTPOST_DOWNLOADS: "off", NO_COLOR: "1", ...more };
     return await new Promise((resolve) => {
       const child = execFile(process.execPath, [join(root, "test/quickstart.mjs"), ...args], { env }, (_, out, err) =>
         resolve({ exit: child.exitCode, said: out + err }),
