@@ -4568,7 +4568,7 @@ export interface components {
         limit: number;
         /** @description `nextCursor` of the previous page. */
         cursor: string;
-        /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+        /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
         filter: string;
         /** @description Also list the objects of the scopes below this one. */
         inherited: boolean;
@@ -4600,7 +4600,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -5109,7 +5109,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -5732,7 +5732,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -5968,7 +5968,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6176,7 +6176,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6365,7 +6365,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6601,7 +6601,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -6950,7 +6950,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7222,7 +7222,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7392,7 +7392,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7768,7 +7768,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -7949,7 +7949,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -8241,7 +8241,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -8445,7 +8445,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
@@ -8942,7 +8942,7 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description `nextCursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, in any case), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];

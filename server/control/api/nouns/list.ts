@@ -1,4 +1,4 @@
-import { parseFilter } from "../../domain/filter.ts";
+import { parseFilter } from "../../domain/lists/filter.ts";
 import type { Collection, ObjectOf } from "../../domain/nouns.ts";
 import { listObjects } from "../../store/lists/list.ts";
 import { readCursor, writeCursor } from "../cursor.ts";

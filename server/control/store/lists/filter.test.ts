@@ -1,4 +1,4 @@
-import { parseFilter } from "../../domain/filter.ts";
+import { parseFilter } from "../../domain/lists/filter.ts";
 import { onBothStores } from "../../testing/database.ts";
 import { insertObjects } from "../objects.ts";
 import { ensureAccount } from "../store.ts";

@@ -1,14 +1,13 @@
-import type { Operator, Term } from "../../domain/filter.ts";
+import type { Operator, Term } from "../../domain/lists/filter.ts";
+import { COLUMN_OF } from "./columns.ts";
 
 type Bind = (value: unknown) => string;
 
-/** Columns that are text; any other head of a path is a column of JSON. */
-const TEXTS = ["id", "origin", "org", "project"];
-
+/** The same in memory: `domain/lists/predicate.ts`. In the collation "C" letters are folded alike in every database. */
 const CONDITIONS: Readonly<Record<Operator, (text: string, values: readonly string[], bind: Bind) => string>> = {
   "=": (text, [value], bind) => `${text} = ${bind(value)}`,
   "!=": (text, [value], bind) => `${text} is distinct from ${bind(value)}`,
-  "~": (text, [value], bind) => `strpos(lower(${text}), lower(${bind(value)})) > 0`,
+  "~": (text, [value], bind) => `strpos(lower(${text} collate "C"), lower(${bind(value)}::text collate "C")) > 0`,
   in: (text, values, bind) => `${text} = any(${bind(values)}::text[])`,
   "not in": (text, values, bind) => `(${text} = any(${bind(values)}::text[])) is not true`,
   exists: (text) => `${text} is not null`,
@@ -16,7 +15,12 @@ const CONDITIONS: Readonly<Record<Operator, (text: string, values: readonly stri
 };
 
 /** The condition of one term over the rows of `objects`. Each value is a parameter. */
-export function printTerm({ paths, operator, values }: Term, bind: Bind): string {
-  const texts = paths.map(([head, ...rest]) => (TEXTS.includes(head!) ? head! : `${head} #>> ${bind(rest)}::text[]`));
-  return CONDITIONS[operator](texts.length === 1 ? texts[0]! : `coalesce(${texts.join(", ")})`, values, bind);
+export const printTerm = (term: Term, bind: Bind): string => CONDITIONS[term.operator](textOf(term, bind), term.values, bind);
+
+/** A field's text: of a stored column where there is one, which spares reading the whole object. */
+function textOf({ facet, label, paths }: Term, bind: Bind): string {
+  if (facet) return COLUMN_OF[facet];
+  if (label !== undefined) return `(f_labels ->> ${bind(label)}::text)`;
+  const texts = paths.map(([column, ...rest]) => `${column} #>> ${bind(rest)}::text[]`);
+  return texts.length === 1 ? `(${texts[0]})` : `coalesce(${texts.join(", ")})`;
 }

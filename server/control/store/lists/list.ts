@@ -1,4 +1,4 @@
-import type { Term } from "../../domain/filter.ts";
+import type { Term } from "../../domain/lists/filter.ts";
 import type { Collection } from "../../domain/nouns.ts";
 import type { Scope } from "../../domain/scope.ts";
 import { COLUMNS, type Stored, scopeTerms, toStored } from "../objects.ts";

@@ -1,11 +1,11 @@
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
+import { FACETS, type Field, fieldNamed } from "./fields.ts";
 
 /** What a term asks of a field. `exists` and `missing` have no values, `in` and `not in` some, the others one. */
 export type Operator = "=" | "!=" | "~" | "in" | "not in" | "exists" | "missing";
 
-/** One term of a filter. Each of `paths` may hold the field's text; the first that does counts. */
-export interface Term {
-  readonly paths: readonly (readonly string[])[];
+/** One term of a filter. */
+export interface Term extends Field {
   readonly operator: Operator;
   readonly values: readonly string[];
 }
@@ -15,31 +15,9 @@ const TERMS = 32;
 /** Values of one `in`: the provider asks for as many objects at once as Terraform works on. */
 const VALUES = 200;
 
-/** Short names of fields. */
-const NAMES: Readonly<Record<string, Term["paths"]>> = {
-  id: [["id"]],
-  origin: [["origin"]],
-  org: [["org"]],
-  project: [["project"]],
-  agent: [["spec", "agent"]],
-  cluster: [
-    ["spec", "destination", "cluster"],
-    ["found", "live", "destination", "name"],
-  ],
-  repository: [
-    ["spec", "source", "repository"],
-    ["spec", "source", "repoUrl"],
-  ],
-  sync: [["status", "sync", "status"]],
-  health: [["status", "health", "status"]],
-  owner: [["found", "owner", "name"]],
-};
-/** Maps whose keys may hold dots and slashes: the rest of the field is the key. */
-const MAPS = ["labels", "annotations"];
-
 const FORM =
   "`filter` is a comma-separated list of terms that must all hold: `field=value`, `field!=value`, `field~text`, `field in (a,b)`, `field not in (a,b)`, `field exists` or `field missing`.";
-const FIELDS = `A field is ${Object.keys(NAMES).join(", ")}, labels.KEY, annotations.KEY, spec.… or status.…`;
+const FIELDS = `A field is ${Object.keys(FACETS).join(", ")}, labels.KEY, annotations.KEY, spec.… or status.…`;
 
 /**
  * `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop` as terms that must all hold. A value with a comma, a bracket or a quote
@@ -79,27 +57,13 @@ const TERM = /^([A-Za-z][A-Za-z0-9._/-]*?)\s*(?:(!=|=|~)(.*)|\s(in|not in)\s*\((
 function parseTerm(part: string): Term {
   const [, field, sign, value, among, list, presence] = TERM.exec(part.trim()) ?? [];
   if (field === undefined) throw refused(`\`${part.trim()}\` is not a term. ${FORM}`);
-  const paths = pathsOf(field);
-  if (presence !== undefined) return { paths, operator: presence as Operator, values: [] };
-  if (among === undefined) return { paths, operator: sign as Operator, values: [unquoted(value!)] };
+  const named = fieldNamed(field);
+  if (!named) throw refused(`\`${field}\` is not a field. ${FIELDS}`);
+  if (presence !== undefined) return { ...named, operator: presence as Operator, values: [] };
+  if (among === undefined) return { ...named, operator: sign as Operator, values: [unquoted(value!)] };
   const values = split(list!).map(unquoted);
   if (values.length > VALUES) throw refused(`\`${field} ${among}\` has ${values.length} values; the bound is ${VALUES}.`);
-  return { paths, operator: among as Operator, values };
-}
-
-function pathsOf(field: string): Term["paths"] {
-  const known = Object.hasOwn(NAMES, field) ? NAMES[field] : undefined;
-  if (known) return known;
-  const [head, ...rest] = field.split(".");
-  const key = rest.join(".");
-  if (MAPS.includes(head!) && key !== "") {
-    return [
-      ["spec", head!, key],
-      ["found", "live", head!, key],
-    ];
-  }
-  if (!/^(spec|status)(\.[A-Za-z0-9]{1,64}){1,8}$/.test(field)) throw refused(`\`${field}\` is not a field. ${FIELDS}`);
-  return [[head!, ...rest]];
+  return { ...named, operator: among as Operator, values };
 }
 
 function unquoted(text: string): string {

@@ -1,5 +1,5 @@
+import { Problem } from "../problem.ts";
 import { parseFilter } from "./filter.ts";
-import { Problem } from "./problem.ts";
 
 const one = (text: string) => {
   const [term, ...more] = parseFilter(text);
