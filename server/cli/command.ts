@@ -6,10 +6,10 @@ import { appVerbs } from "./app/app.ts";
 import { setVerbs } from "./app/appset.ts";
 import { completionVerb } from "./completion.ts";
 import { adoptVerb, isDiscovered } from "./objects/adopt.ts";
-import { chartsVerb, refsVerb, testVerb } from "./objects/connections.ts";
 import { NOUNS } from "./objects/nouns.ts";
 import { readVerbs } from "./objects/read.ts";
-import { rotateVerb, secretVerb } from "./objects/webhook.ts";
+import { chartsVerb, refsVerb, testVerb } from "./objects/verbs/connections.ts";
+import { rotateVerb, secretVerb } from "./objects/verbs/webhook.ts";
 import { workerVerbs } from "./objects/workers.ts";
 import { applyVerb, writeVerbs } from "./objects/write.ts";
 import { describeFailure, EXIT, type Exit, Failure, usage } from "./output/failure.ts";
@@ -115,8 +115,15 @@ export async function run(argv: readonly string[], io: Io): Promise<Exit> {
   }
 }
 
+/** A command's summary as the first line of its help. */
+function sentence(summary: string): string {
+  const text = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}`;
+  return text === "" || /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
 /** Commander must neither end the process nor write past `io`; every command below inherits nothing of this by itself. */
 function configure(command: Command, io: Io): void {
+  if (!command.description()) command.description(sentence(command.summary()));
   command.exitOverride();
   command.configureOutput({
     writeOut: (text) => io.out.write(text),

@@ -222,7 +222,7 @@ test.each([
   [["app", "get", "--endpoint", ""], []],
 ])("completion of %j", (words, want) => {
   const io = { env: {}, out: { write() {}, isTTY: false }, err: { write() {}, isTTY: false } } as never;
-  expect(complete(outpost(io), words).sort()).toEqual(want);
+  expect(complete(outpost(io), words).words.sort()).toEqual(want);
 });
 
 test("an endpoint of plain HTTP on another machine is warned of, unless that is meant", async () => {

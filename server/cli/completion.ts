@@ -1,4 +1,5 @@
 import type { Command, Option } from "commander";
+import type { Typed } from "./completion-values.ts";
 import { EXIT, Failure } from "./output/failure.ts";
 import type { Io } from "./output/io.ts";
 
@@ -15,30 +16,58 @@ export function completionVerb(root: Command, io: Io): void {
   root
     .command("__complete [words...]", { hidden: true })
     .allowUnknownOption()
-    .action((words: string[]) => {
-      for (const word of complete(root, words)) io.out.write(`${word}\n`);
+    .action(async (words: string[]) => {
+      const found = complete(root, words);
+      const typed = words.at(-1) ?? "";
+      const more = found.values ? await (await import("./completion-values.ts")).valuesFor(io, found.values) : [];
+      for (const word of [...found.words, ...more]) if (word.startsWith(typed)) io.out.write(`${word}\n`);
     });
 }
 
-/** The words that may stand where the last of `words` is being typed. */
-export function complete(root: Command, words: readonly string[]): string[] {
-  const typed = words.at(-1) ?? "";
-  let at = root;
-  let before: Option | undefined;
-  for (const word of words.slice(0, -1)) {
-    before = options(at, root).find((o) => (o.short === word || o.long === word) && (o.required || o.optional));
-    const next = at.commands.find((c) => c.name() === word || c.aliases().includes(word));
-    if (next) at = next;
-  }
-  if (before?.argChoices) return before.argChoices.filter((w) => w.startsWith(typed));
-  if (before) return [];
-  const found = typed.startsWith("-")
-    ? options(at, root)
-        .filter((o) => !o.hidden)
-        .map((o) => o.long ?? o.short ?? "")
-    : at.commands.filter((c) => !c.name().startsWith("__")).map((c) => c.name());
-  return found.filter((w) => w.startsWith(typed));
+interface Found {
+  words: string[];
+  /** Where the service knows what else may stand here. */
+  values?: Typed;
 }
+
+/** The words that may stand where the last of `words` is being typed. */
+export function complete(root: Command, words: readonly string[]): Found {
+  const typed = words.at(-1) ?? "";
+  let command = root;
+  let waiting: Option | undefined;
+  const args: string[] = [];
+  const flags: Record<string, string> = {};
+  for (const word of words.slice(0, -1)) {
+    if (waiting) {
+      flags[nameOf(waiting)] = word;
+      waiting = undefined;
+      continue;
+    }
+    if (word.startsWith("-")) {
+      waiting = options(command, root).find((o) => (o.short === word || o.long === word) && (o.required || o.optional));
+      continue;
+    }
+    const next = args.length === 0 ? command.commands.find((c) => c.name() === word || c.aliases().includes(word)) : undefined;
+    if (next) command = next;
+    else args.push(word);
+  }
+  const from = (list: string[]) => list.filter((w) => w.startsWith(typed));
+  if (waiting?.argChoices) return { words: from(waiting.argChoices) };
+  if (waiting) return { words: [], values: { command, option: nameOf(waiting), args, flags } };
+  if (typed.startsWith("-"))
+    return {
+      words: from(
+        options(command, root)
+          .filter((o) => !o.hidden)
+          .map((o) => o.long ?? o.short ?? ""),
+      ),
+    };
+  const verbs = args.length ? [] : command.commands.filter((c) => !c.name().startsWith("__")).map((c) => c.name());
+  const values = command.registeredArguments.length ? { values: { command, args, flags } } : {};
+  return { words: from(verbs), ...values };
+}
+
+const nameOf = (option: Option): string => (option.long ?? option.short ?? "").replace(/^-+/, "");
 
 const options = (at: Command, root: Command): readonly Option[] => (at === root ? at.options : [...at.options, ...root.options]);
 

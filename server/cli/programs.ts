@@ -75,7 +75,6 @@ export function programCommand(root: Command, io: Io, name: string): void {
   root
     .command(name)
     .summary(summary)
-    .description(summary)
     .action(() => start(name, io, {}));
 }
 

@@ -28,7 +28,7 @@ test("an object of Argo CD is refused with the way it can go", async () => {
 });
 
 test.each([
-  [["help", "app", "sync"], 0, "outpost app sync [options] <id>"],
+  [["help", "app", "sync"], 0, "outpost app sync [options] [ids...]"],
   [["help", "application", "ls"], 0, "outpost app list|ls"],
   [["help"], 0, "Start here:"],
   [["help", "app", "sing"], 2, "there is no command `app sing` (outpost app --help)"],

@@ -10,6 +10,8 @@ export interface Column {
   head: string;
   /** Shown with `-o wide` alone. */
   wide?: boolean;
+  /** The field that orders rows by this column, where that is not its text. */
+  path?: string;
   text(object: Json, c: Colours): string;
 }
 
@@ -74,8 +76,8 @@ export function field(object: Json, path: string): string {
 }
 
 /** A column that shows one field as it is. */
-export const plainColumn = (head: string, path: string, wide = false): Column => ({ head, wide, text: (o) => field(o, path) });
+export const plainColumn = (head: string, path: string, wide = false): Column => ({ head, wide, path, text: (o) => field(o, path) });
 /** A column that shows one field as a state. */
-export const stateColumn = (head: string, path: string): Column => ({ head, text: (o, c) => state(field(o, path), c) });
+export const stateColumn = (head: string, path: string): Column => ({ head, path, text: (o, c) => state(field(o, path), c) });
 /** `1 object`, `2 objects`. */
 export const count = (n: number, one: string): string => `${n} ${one}${n === 1 ? "" : "s"}`;

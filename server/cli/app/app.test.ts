@@ -1,7 +1,7 @@
 import { colours } from "../../base/colour.ts";
 import { person } from "../testing.ts";
 import { diffText } from "./diff.ts";
-import { parseResource } from "./resource.ts";
+import { parseResource } from "./resource-name.ts";
 import { drawTree } from "./tree.ts";
 
 const plain = colours(false);

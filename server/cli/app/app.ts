@@ -3,31 +3,22 @@ import { stringify } from "yaml";
 import type { Schemas } from "../../../openapi/client.ts";
 import { printable } from "../../base/colour.ts";
 import { historyTable, resourceTable } from "../objects/describe.ts";
-import { nounOf, resourceName } from "../objects/nouns.ts";
+import { resourceName } from "../objects/nouns.ts";
 import type { Io } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
-import { type Json, say, show, showAs } from "../show.ts";
+import { type Json, say, showAs } from "../show.ts";
 import { diffVerb } from "./diff.ts";
 import { logVerbs } from "./logs.ts";
 import { operationVerbs } from "./operation.ts";
+import { pauseVerbs, refreshVerb } from "./pause.ts";
 import { resourceVerbs } from "./resource.ts";
 import { revisionVerb } from "./revision.ts";
 import { treeVerb } from "./tree.ts";
 
 /** What only applications can: sync, rollback, diff, history, tree, actions and the like. */
 export function appVerbs(app: Command, io: Io): void {
-  app
-    .command("refresh <id>")
-    .summary("look at Git again without touching the cluster")
-    .option("--hard", "also forget cached manifests")
-    .action(
-      verb(io, async (s, id: string, flags: { hard?: boolean }) => {
-        const body = flags.hard ? { hard: true } : {};
-        const object = await (await s.api()).call<Json>("refreshApplication", { path: { id }, body });
-        if (s.format !== "table" && s.format !== "wide") return show(s, [object], nounOf("app")!.columns, { one: true });
-        say(s, `${s.e.green("✓")} app ${s.e.bold(id)} is being refreshed`);
-      }),
-    );
+  refreshVerb(app, io);
+  pauseVerbs(app, io);
   diffVerb(app, io);
   app
     .command("history <id>")

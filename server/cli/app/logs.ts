@@ -1,22 +1,25 @@
 import { type Command, Option } from "commander";
 import type { Schemas } from "../../../openapi/client.ts";
 import { type Colours, printable } from "../../base/colour.ts";
+import { tryParseDuration } from "../../base/lang/duration.ts";
 import { table } from "../../base/table.ts";
 import { resourceName } from "../objects/nouns.ts";
 import { readEvents } from "../output/events.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
+import type { Api } from "../session/api.ts";
 import { type Session, verb } from "../session/session.ts";
 import { say, showAs, state } from "../show.ts";
+import { parseResource, RESOURCE, withGroup } from "./resource-name.ts";
 
 type Event = Schemas["ApplicationEvent"];
 type Line = Schemas["ApplicationLogLine"];
 
 interface Which {
-  group?: string;
-  kind?: string;
-  namespace?: string;
-  name?: string;
+  group?: string | undefined;
+  kind?: string | undefined;
+  namespace?: string | undefined;
+  name?: string | undefined;
 }
 interface LogFlags extends Which {
   container?: string;
@@ -30,6 +33,8 @@ interface LogFlags extends Which {
 
 const one = (command: Command, what: string): Command =>
   command
+    .argument("<id>")
+    .argument("[resource]", `${what} ${RESOURCE}`)
     .option("--kind <kind>", `${what} of this kind`)
     .option("--name <name>", "and of this name")
     .option("--group <group>", "group of the kind, as apps")
@@ -37,41 +42,52 @@ const one = (command: Command, what: string): Command =>
 
 /** `app events` and `app logs`: what Kubernetes tells of an application, and what its Pods write. */
 export function logVerbs(app: Command, io: Io): void {
-  one(app.command("events <id>"), "only of the object")
+  one(app.command("events"), "only of the object")
     .summary("what Kubernetes tells of its objects and of itself, the newest first")
     .option("--limit <number>", "at most so many", "100")
     .action(
-      verb(io, async (s, id: string, { limit, ...which }: Which & { limit: string }) => {
-        const query = { ...which, limit: number("--limit", limit) };
-        const got = await (await s.api()).call<Schemas["ApplicationEvents"]>("getApplicationEvents", { path: { id }, query });
+      verb(io, async (s, id: string, resource: string | undefined, { limit, ...given }: Which & { limit: string }) => {
+        const api = await s.api();
+        const query = { ...(await which(api, id, resource, given)), limit: number("--limit", limit) };
+        const got = await api.call<Schemas["ApplicationEvents"]>("getApplicationEvents", { path: { id }, query });
         if (s.format === "name") for (const event of got.items) s.io.out.write(`${printable(resourceName(event))}\n`);
         else if (got.items.length === 0 && s.format !== "json" && s.format !== "yaml") say(s, s.e.dim("no events"));
         else showAs(s, got, () => eventTable(got.items, s.c));
         if (got.truncated) say(s, s.e.yellow("there are more events than are shown"));
       }),
     );
-  one(app.command("logs <id>"), "only of the object's Pods: a Pod, or what they came of,")
+  one(app.command("logs"), "only of the object's Pods: a Pod, or what they came of,")
     .summary("what its Pods write: all, or those of one object (needs the role editor)")
     .option("--container <name>", "one container of each Pod")
     .option("-f, --follow", "go on with what is written, until Ctrl-C")
-    .option("--tail <lines>", "from the end of each container's log")
+    .option("--tail <lines>", "from the end of each container's log (default: 100)")
     .option("--since <duration>", "nothing older, as 10m")
     .option("--previous", "of the container before its last restart")
     .option("--timestamps", "when each line was written")
-    .addOption(new Option("--timeout <seconds>", "follow for so long").default("3600"))
+    .addOption(new Option("--timeout <duration>", "follow for so long").default("1h"))
     .action(verb(io, logs));
 }
 
-async function logs(s: Session, id: string, { timestamps, timeout, tail, follow, ...flags }: LogFlags): Promise<void> {
-  if ((flags.kind === undefined) !== (flags.name === undefined)) throw usage("--kind and --name name one object together");
-  const seconds = follow ? number("--timeout", timeout ?? "3600") : undefined;
+/** The object that the argument names, or the flags. */
+async function which(api: Api, id: string, resource: string | undefined, flags: Which): Promise<Which> {
+  const { group, kind, namespace, name } = flags;
+  if (resource !== undefined) {
+    if (kind !== undefined || name !== undefined) throw usage("give either a resource, or --kind and --name");
+    const named = await withGroup(api, id, parseResource(resource, "a resource"));
+    return { ...named, ...(group ? { group } : {}), ...(namespace ? { namespace } : {}) };
+  }
+  if ((kind === undefined) !== (name === undefined)) throw usage("--kind and --name name one object together");
+  return { group, kind, namespace, name };
+}
+
+async function logs(s: Session, id: string, resource: string | undefined, flags: LogFlags): Promise<void> {
+  const { timestamps, timeout, tail, follow, container, since, previous } = flags;
+  const api = await s.api();
+  const seconds = follow ? secondsOf(timeout ?? "1h") : undefined;
   const lines = tail === undefined ? undefined : number("--tail", tail);
-  const query = { ...flags, follow, tail: lines, timeoutSeconds: seconds };
-  const answer = await (await s.api()).send(
-    "getApplicationLogs",
-    { path: { id }, query, headers: { accept: "text/event-stream" } },
-    s.io.signal,
-  );
+  const of = await which(api, id, resource, flags);
+  const query = { ...of, container, since, previous, follow, tail: lines, timeoutSeconds: seconds };
+  const answer = await api.send("getApplicationLogs", { path: { id }, query, headers: { accept: "text/event-stream" } }, s.io.signal);
   let several = false;
   try {
     for await (const { event, data } of readEvents(answer.body as unknown as AsyncIterable<Uint8Array>)) {
@@ -111,4 +127,12 @@ function eventTable(items: readonly Event[], c: Colours): string {
 function number(flag: string, text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw usage(`${flag} takes a number, not ${JSON.stringify(text)}`);
   return Number(text);
+}
+
+const MOST_SECONDS = 3_600;
+
+function secondsOf(text: string): number {
+  const ms = tryParseDuration(text);
+  if (ms === undefined || ms < 1_000) throw usage(`--timeout takes a duration as 90s or 5m, not ${JSON.stringify(text)}`);
+  return Math.min(MOST_SECONDS, Math.round(ms / 1_000));
 }

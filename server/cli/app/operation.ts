@@ -1,12 +1,14 @@
 import type { Command } from "commander";
 import { explainer, KEEP_WAITING } from "../objects/explain.ts";
+import { forEach } from "../objects/list/many.ts";
+import { chosen, type Selection, selectFlags } from "../objects/list/select.ts";
 import { application, nounOf, type Readiness, resourceName } from "../objects/nouns.ts";
 import { waitFor } from "../objects/wait.ts";
 import { EXIT, Failure, usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
 import { type Json, say, show } from "../show.ts";
-import { findResource, parseResource } from "./resource.ts";
+import { findResource, parseResource, RESOURCE } from "./resource-name.ts";
 
 interface RollbackFlags {
   prune?: boolean;
@@ -20,29 +22,36 @@ interface SyncFlags extends RollbackFlags {
   resource?: string[];
   syncOption?: string[];
 }
+const APP = nounOf("app")!;
 const collect = (text: string, before: string[] | undefined): string[] => [...(before ?? []), text];
 
 /** `app sync`, `app rollback` and `app terminate`. */
 export function operationVerbs(app: Command, io: Io): void {
-  app
-    .command("sync <id>")
+  const syncs = app
+    .command("sync [ids...]")
     .summary("make live equal Git")
     .option("--revision <revision>", "another branch, tag or commit, once")
     .option("--prune", "delete what Git no longer has")
     .option("--dry-run", "only try")
-    .option("--resource <group/Kind/[namespace/]name>", "only this object; may be repeated", collect)
+    .option("--resource <resource>", `only this object, as ${RESOURCE}; may be repeated`, collect)
     .option("--sync-option <Name=value>", "may be repeated", collect)
-    .option("--wait", "wait until it is Synced and Healthy (the default)", true)
+    .option("--wait", "wait until it is Synced and Healthy", true)
     .option("--no-wait", "do not wait until it is Synced and Healthy")
     .option(...KEEP_WAITING)
-    .option("--timeout <duration>", "how long to wait", "5m")
-    .action(verb(io, sync));
+    .option("--timeout <duration>", "how long to wait", "5m");
+  selectFlags(syncs, APP).action(
+    verb(io, async (s, ids: string[], flags: SyncFlags & Selection) => {
+      const all = await chosen(s, APP, ids, flags);
+      if (flags.resource && all.length > 1) throw usage("--resource names an object of one application");
+      await forEach(s, APP, all, (each, id) => sync(each, id, flags));
+    }),
+  );
   app
     .command("rollback <id> <history-id>")
     .summary("deploy again what an entry of the history deployed")
     .option("--prune", "delete what that revision does not have")
     .option("--dry-run", "only try")
-    .option("--wait", "wait until it is done and Healthy (the default)", true)
+    .option("--wait", "wait until it is done and Healthy", true)
     .option("--no-wait", "do not wait until it is done and Healthy")
     .option(...KEEP_WAITING)
     .option("--timeout <duration>", "how long to wait", "5m")
@@ -50,13 +59,13 @@ export function operationVerbs(app: Command, io: Io): void {
   app
     .command("terminate <id>")
     .summary("end the operation that runs")
-    .option("--wait", "wait until it has ended (the default)", true)
+    .option("--wait", "wait until it has ended", true)
     .option("--no-wait", "do not wait until it has ended")
     .option("--timeout <duration>", "how long to wait", "1m")
     .action(verb(io, terminate));
 }
 
-async function sync(s: Session, id: string, flags: SyncFlags): Promise<void> {
+async function sync(s: Session, id: string, flags: SyncFlags): Promise<Json> {
   const { revision, prune, dryRun, resource, syncOption } = flags;
   const resources = resource && (await resourcesNamed(s, id, resource));
   const body = { revision, prune, dryRun, resources, syncOptions: syncOption };
@@ -64,10 +73,10 @@ async function sync(s: Session, id: string, flags: SyncFlags): Promise<void> {
   const started = await (await s.api()).call<Json>("syncApplication", { path: { id }, body, headers });
   if (!flags.wait) {
     say(s, `${s.e.green("✓")} app ${s.e.bold(id)} is being synced`);
-    return asked(s, started);
+    return started;
   }
   const after = dryRun || resource ? undefined : (o: Json) => needsPrune(o, prune === true) ?? application(o);
-  asked(s, await waitForOperation(s, id, started, flags, after));
+  return waitForOperation(s, id, started, flags, after);
 }
 
 /** The objects that a person named; a kind that only one group of the application has needs no group. */
@@ -107,7 +116,7 @@ async function waitForOperation(
     return end.ready && after ? after(o) : end;
   };
   const explain = explainer(await s.api(), id, !flags.keepWaiting);
-  return waitFor(s, nounOf("app")!, id, { timeout: flags.timeout, holds, explain });
+  return waitFor(s, APP, id, { timeout: flags.timeout, holds, explain });
 }
 
 function healthy(o: Json): Readiness {
@@ -154,9 +163,9 @@ async function terminate(s: Session, id: string, flags: { wait: boolean; timeout
     if (open && running !== undefined && now !== running) throw new Failure(`app ${id}: another operation runs now`, EXIT.failed);
     return open ? { ready: false, reason: message ?? "waiting for its end" } : { ready: true, reason: message ?? "ended" };
   };
-  asked(s, await waitFor(s, nounOf("app")!, id, { timeout: flags.timeout, holds }));
+  asked(s, await waitFor(s, APP, id, { timeout: flags.timeout, holds }));
 }
 
 const asked = (s: Session, object: Json): void => {
-  if (s.format !== "table" && s.format !== "wide") show(s, [object], nounOf("app")!.columns, { one: true });
+  if (s.format !== "table" && s.format !== "wide") show(s, [object], APP.columns, { one: true });
 };

@@ -21,7 +21,7 @@ export function treeVerb(app: Command, io: Io): void {
       verb(io, async (s, id: string, flags: { watch?: boolean }) => {
         await once(s, id);
         if (!flags.watch) return;
-        for await (const change of follow(await s.api(), nounOf("app")!, id, s.io.signal)) {
+        for await (const change of follow(await s.api(), nounOf("app")!, { id }, s.io.signal)) {
           if (change.event === "delete") return say(s, s.e.dim(`app ${id} was deleted`));
           if (change.event !== "put" || change.first) continue;
           // A terminal shows the newest alone; a file keeps them all.

@@ -15,13 +15,19 @@ export type Change =
 const WATCH_SECONDS = 300;
 const PAUSE_MS = 1_000;
 
+export interface Followed {
+  id?: string | undefined;
+  /** Also those of the scopes below. */
+  inherited?: boolean | undefined;
+}
+
 /** Follows a collection, or one object of it, across lost connections until the signal ends it. */
-export async function* follow(api: Api, noun: Noun, id: string | undefined, signal: AbortSignal): AsyncGenerator<Change> {
+export async function* follow(api: Api, noun: Noun, what: Followed, signal: AbortSignal): AsyncGenerator<Change> {
   let since: string | undefined;
   let first = true;
   while (!signal.aborted) {
     try {
-      const query = { id, since, timeoutSeconds: WATCH_SECONDS };
+      const query = { ...what, since, timeoutSeconds: WATCH_SECONDS };
       const answer = await api.send(
         "watch",
         { path: { collection: noun.collection }, query, headers: { accept: "text/event-stream" } },

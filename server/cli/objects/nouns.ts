@@ -26,7 +26,7 @@ export interface Noun {
 
 const id: Column = { head: "ID", text: (o, c) => c.bold(field(o, "id")) };
 const scope: Column = { head: "SCOPE", wide: true, text: (o) => [field(o, "org"), field(o, "project")].filter(Boolean).join("/") };
-const age: Column = { head: "AGE", text: (o) => showAge(o.createdAt) };
+const age: Column = { head: "AGE", path: "createdAt", text: (o) => showAge(o.createdAt) };
 const connected: Column = { head: "CONNECTED", text: (o, c) => state(o.status?.connected ? "yes" : "no", c) };
 const seen: Column = { head: "SEEN", text: (o) => (o.status?.lastSeenAt ? `${showAge(o.status.lastSeenAt)} ago` : "never") };
 const sealKey: Column = {

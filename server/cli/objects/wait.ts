@@ -50,7 +50,7 @@ export async function waitFor(s: Session, noun: Noun, id: string, { timeout, hol
   try {
     // An object that does not exist is an error now, not after the whole timeout.
     await api.call(`get${noun.schema}` as OperationId, { path: { id } });
-    for await (const change of follow(api, noun, id, signal)) {
+    for await (const change of follow(api, noun, { id }, signal)) {
       if (change.event === "bookmark") continue;
       if (change.event === "delete") throw new Failure(`${noun.word} ${id} was deleted while it was waited for`, EXIT.notFound);
       const now = holds(change.object);
@@ -84,7 +84,7 @@ export async function waitGone(s: Session, noun: Noun, id: string, timeout: stri
   let reason = "being deleted";
   let there = false;
   try {
-    for await (const change of follow(api, noun, id, signal)) {
+    for await (const change of follow(api, noun, { id }, signal)) {
       if (change.event === "delete" || (change.event === "bookmark" && !there)) return progress.done("gone");
       if (change.event !== "put") continue;
       there = true;

@@ -31,7 +31,7 @@ const collect = (text: string, before: string[] | undefined): string[] => [...(b
 export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
   const flags = specFlagsOf(`${noun.schema}Spec`);
   const command = (name: string, summary: string) =>
-    addFlags(parent.command(name).summary(summary).description(summary), flags).option(
+    addFlags(parent.command(name).summary(summary), flags).option(
       "--set <path=value>",
       "any other field of spec, as `--set source.helm.skipCrds=true`",
       collect,
@@ -55,6 +55,7 @@ export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
       }),
     );
   command("patch <id>", `change only the fields that are given (\`--set field=null\` removes one)`)
+    .alias("set")
     .option("--if-match <version>", "only when this is still the newest version")
     .option("--move", MOVE)
     .option("--adopt", ADOPT)

@@ -13,6 +13,8 @@ export interface Flag {
   kind: "text" | "number" | "boolean" | "list" | "map" | "secret" | "file" | "document";
   help: string;
   choices?: string[];
+  /** What the service takes when the flag is not given. */
+  default?: string;
 }
 
 /** Shorter words for what people write most; a longer path beats a shorter one, and an empty word leaves the level out. */
@@ -48,7 +50,14 @@ function walk(schema: Json, path: string[]): Flag[] {
     if (raw["x-internal"]) return [];
     const help = raw.description ?? field.description ?? "";
     const flag = (kind: Flag["kind"]): Flag[] => [
-      { name: flagName(at), path: at, kind, help, ...(field.enum ? { choices: field.enum } : {}) },
+      {
+        name: flagName(at),
+        path: at,
+        kind,
+        help,
+        ...(field.enum ? { choices: field.enum } : {}),
+        ...defaultOf(raw.default ?? field.default),
+      },
     ];
     if (field["x-sensitive"] || raw["x-sensitive"]) return inFile(flag("secret"));
     if (field.type === "string") return field.maxLength >= FILE_FROM ? [...flag("text"), ...inFile(flag("file"))] : flag("text");
@@ -62,6 +71,9 @@ function walk(schema: Json, path: string[]): Flag[] {
     return [];
   });
 }
+
+const defaultOf = (value: unknown): Pick<Flag, "default"> =>
+  value === undefined || value === "" || typeof value === "object" ? {} : { default: String(value) };
 
 const inFile = (flags: Flag[]): Flag[] => flags.map((f) => ({ ...f, name: `${f.name}-file` }));
 
@@ -83,7 +95,8 @@ export function addFlags(command: Command, flags: readonly Flag[]): Command {
       .replace(/\s*\n\s*/g, " ")
       .replace(/[.;:] .*$/s, "")
       .replace(/\.$/, "");
-    const option = (text: string, more = "") => new Option(text, `${help}${more}`.trim());
+    const option = (text: string, more = "") =>
+      new Option(text, `${help}${more}${flag.default === undefined ? "" : ` (default: ${flag.default})`}`.trim());
     if (flag.kind === "boolean") {
       command.addOption(option(`--${flag.name}`)).addOption(new Option(`--no-${flag.name}`).hideHelp());
       continue;
@@ -150,7 +163,15 @@ export function setPath(object: Json, text: string): void {
     if (error instanceof Failure) throw error;
     // Not JSON: the text itself.
   }
-  put(object, text.slice(0, at).split("."), value);
+  // `spec.` in front is meant as in a file; no specification has a field of that name.
+  put(
+    object,
+    text
+      .slice(0, at)
+      .replace(/^\.?spec\./, "")
+      .split("."),
+    value,
+  );
 }
 
 function put(object: Json, path: readonly string[], value: unknown): void {

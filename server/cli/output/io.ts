@@ -20,6 +20,8 @@ export interface Io {
   stdin(): Promise<string>;
   /** Asks on the terminal without showing the answer; undefined when there is no terminal. */
   askSecret(question: string): Promise<string | undefined>;
+  /** Asks on the terminal; undefined when there is no terminal. */
+  ask?(question: string): Promise<string | undefined>;
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
 
@@ -34,7 +36,7 @@ export function processIo(signal: AbortSignal): Io {
       return stream.columns;
     },
   });
-  return { env: process.env, out: sink(process.stdout), err: sink(process.stderr), signal, stdin: readStdin, askSecret };
+  return { env: process.env, out: sink(process.stdout), err: sink(process.stderr), signal, stdin: readStdin, askSecret, ask };
 }
 
 /** A file's text, or the standard input for `-`. */
@@ -67,5 +69,19 @@ async function askSecret(question: string): Promise<string | undefined> {
   } finally {
     lines.close();
     process.stderr.write("\n");
+  }
+}
+
+async function ask(question: string): Promise<string | undefined> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await new Promise<string>((resolve) => {
+      lines.question(question, resolve);
+      // Ctrl-C and Ctrl-D are no consent.
+      lines.on("close", () => resolve(""));
+    });
+  } finally {
+    lines.close();
   }
 }

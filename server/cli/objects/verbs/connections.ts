@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import type { Schemas } from "../../../openapi/client.ts";
-import type { OperationId } from "../../../openapi/contract/operations.ts";
-import { type Colours, printable } from "../../base/colour.ts";
-import { EXIT, Failure } from "../output/failure.ts";
-import type { Io } from "../output/io.ts";
-import { verb } from "../session/session.ts";
-import { field, type Json, say, show, showAs, state } from "../show.ts";
-import { shortRevision } from "./nouns.ts";
+import type { Schemas } from "../../../../openapi/client.ts";
+import type { OperationId } from "../../../../openapi/contract/operations.ts";
+import { type Colours, printable } from "../../../base/colour.ts";
+import { EXIT, Failure } from "../../output/failure.ts";
+import type { Io } from "../../output/io.ts";
+import { verb } from "../../session/session.ts";
+import { field, type Json, say, show, showAs, state } from "../../show.ts";
+import { shortRevision } from "../nouns.ts";
 
 /** `repo test` and `cluster test`: exits 1 when the connection fails. */
 export function testVerb(parent: Command, io: Io, operation: OperationId, what: string): void {

@@ -1,4 +1,4 @@
-import { person } from "../testing.ts";
+import { person } from "../../testing.ts";
 
 const answer = (more: object) => person(() => ({ body: { url: "https://outpost.example/v1/hooks/h", secret: "the-secret", ...more } }));
 

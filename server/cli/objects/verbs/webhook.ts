@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import type { Schemas } from "../../../openapi/client.ts";
-import { printable } from "../../base/colour.ts";
-import { addFlags, flagsOf, objectOf } from "../output/flags.ts";
-import type { Io } from "../output/io.ts";
-import { verb } from "../session/session.ts";
-import { say, showAs } from "../show.ts";
+import type { Schemas } from "../../../../openapi/client.ts";
+import { printable } from "../../../base/colour.ts";
+import { addFlags, flagsOf, objectOf } from "../../output/flags.ts";
+import type { Io } from "../../output/io.ts";
+import { verb } from "../../session/session.ts";
+import { say, showAs } from "../../show.ts";
 
 /** `webhook secret`: what is entered at the host. The secret stands alone on the standard output, so that it can be piped. */
 export function secretVerb(parent: Command, io: Io): void {
