@@ -14,6 +14,6 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const type = stringField(config, "type");
   if (type === undefined || type === "git") return;
   for (const name of ["enable_lfs", "submodules", "depth"])
-    if (known(config, name) && config.get(name) !== false)
+    if (known(config, name) && config.get(name) !== false && config.get(name) !== 0)
       diagnostics.error("Only for Git", `\`${name}\` has no meaning with \`type = "${type}"\`.`, attr(root, name));
 }

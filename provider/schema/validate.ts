@@ -8,6 +8,7 @@ import type { Attribute, Attributes, Rules, Schema } from "./attribute.ts";
 import type { Diagnostics } from "./diagnostics.ts";
 import { parseDuration } from "./duration.ts";
 import { inexact, jsonTextFaults } from "./json-text.ts";
+import { checkElements, checkRequired } from "./nulls.ts";
 import { planObject } from "./plan.ts";
 import { objectOf } from "./type.ts";
 
@@ -21,8 +22,10 @@ function validateObject(attributes: Attributes, config: Value, path: Path, diagn
   for (const [name, a] of Object.entries(attributes)) {
     const value = config.get(name) ?? null;
     const here = attr(path, name);
-    // Core itself asks for the required ones.
-    if (value === null) continue;
+    if (value === null) {
+      checkRequired(name, a, here, diagnostics);
+      continue;
+    }
     if (a.writeOnly && !allow.writeOnly)
       diagnostics.error(
         "Write-only arguments need Terraform 1.11",
@@ -38,7 +41,10 @@ function validateAttribute(a: Attribute, value: Value, path: Path, diagnostics: 
   // Elements of a set have no path of their own.
   const isSet = a.nesting === "set" || (Array.isArray(a.type) && a.type[0] === "set");
   checkRules(a.rules ?? {}, value, path, diagnostics, a.sensitive === true, isSet);
-  if (!a.attributes) return;
+  if (!a.attributes) {
+    checkElements(value, path, diagnostics, isSet);
+    return;
+  }
   if (a.nesting === "set") distinct(a.attributes, value as Value[], path, diagnostics);
   if (a.nesting === "single") validateObject(a.attributes, value, path, diagnostics, allow);
   else if (isMap(value)) for (const [k, v] of value) validateElement(a.attributes, v, key(path, k), diagnostics, allow);
