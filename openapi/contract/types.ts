@@ -1811,6 +1811,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description An agent that keeps applications in one Kubernetes cluster equal to Git. */
         Agent: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -2360,6 +2361,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description An application: manifests in Git that an agent keeps live in a cluster. Waits until it is Synced and Healthy. */
         Application: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -2504,6 +2506,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description An application set: generators give parameters, and each set of them makes one application from the template. Waits until its applications are made, Synced and Healthy. */
         ApplicationSet: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -2681,6 +2684,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A project of the agent (`argoproj.io` AppProject): what its applications may read, where they may write, when they may sync, and whose signature their commits need. */
         AppProject: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -2726,6 +2730,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description Shows the discovered objects of an Argo CD project in an organisation or a project. Discovered objects are those that an agent found in its namespaces. Of several mappings that fit a project, an exact name counts before globs and the glob with more letters before others; of equal ones the first by `id`. */
         ArgoProjectMapping: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -2827,6 +2832,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A cluster that an agent manages. */
         Cluster: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -2918,6 +2924,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A delegate, which runs tasks on the user's own infrastructure. */
         Delegate: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -2963,6 +2970,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A public GnuPG key by which an agent verifies the signatures of commits. */
         GnupgKey: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -3543,6 +3551,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description An organisation: a scope for projects and for objects that they share. */
         Organization: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -3699,6 +3708,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A pipeline: steps that delegates run as tasks, with conditions and approvals. */
         Pipeline: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -3733,6 +3743,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A project within an organisation. */
         Project: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -3833,6 +3844,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A Git, Helm or OCI repository that an agent reads. */
         Repository: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -3888,6 +3900,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description How an agent recognises a host of repositories: certificate authorities for HTTPS, or the host's own keys for SSH. */
         RepositoryCertificate: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -3996,6 +4009,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A credential template: for every repository whose address begins with `url` and that has no credentials of its own. The longest `url` counts. */
         RepositoryCredential: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -4211,6 +4225,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A webhook: an address at which a Git host or a registry says that something changed, so that agents look again at once. The secret for it comes from the ephemeral `outpost_webhook_secret`. */
         Webhook: {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
@@ -4313,7 +4328,7 @@ export interface components {
         WorkerObject: {
             worker: string;
             /** @enum {string} */
-            collection: "repositories" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "clusters" | "appprojects" | "applicationsets" | "applications";
+            collection: "applications" | "applicationsets" | "appprojects" | "clusters" | "gnupgkeys" | "repositories" | "repositorycertificates" | "repositorycredentials";
             /** @description `org/project/id` with `-` for none. */
             key: string;
             /** @description Name of the object in the agent's namespace. */
@@ -4402,7 +4417,7 @@ export interface components {
         /** @description The latest state of one object as the worker sees it. `outcome` acknowledges `generation`: applied, refused (with reason) or deleted. */
         ObjectReport: {
             /** @enum {string} */
-            collection: "repositories" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "clusters" | "appprojects" | "applicationsets" | "applications";
+            collection: "applications" | "applicationsets" | "appprojects" | "clusters" | "gnupgkeys" | "repositories" | "repositorycertificates" | "repositorycredentials";
             key: string;
             uid: string;
             generation?: number;
@@ -8914,7 +8929,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                collection: "organizations" | "projects" | "agents" | "delegates" | "repositories" | "clusters" | "applications" | "applicationsets" | "appprojects" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "webhooks" | "pipelines" | "argoprojectmappings";
+                collection: "agents" | "applications" | "applicationsets" | "appprojects" | "argoprojectmappings" | "clusters" | "delegates" | "gnupgkeys" | "organizations" | "pipelines" | "projects" | "repositories" | "repositorycertificates" | "repositorycredentials" | "webhooks";
             };
             cookie?: never;
         };

@@ -1,36 +1,21 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { collectionsOf, type NounHead, pluralOf, readNouns } from "./nouns.ts";
 
 type Json = Record<string, any>;
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const param = (name: string) => ({ $ref: `#/components/parameters/${name}` });
-
-/** Head of a noun's file: what the generator needs to write its create, read, update, delete and list. */
-interface Noun {
-  name: string;
-  collection: string;
-  /** Of the operation that lists; by default the collection with a capital. */
-  plural?: string;
-  scopes: ("account" | "org" | "project")[];
-  write: "admin" | "editor";
-  /** The object is handed to an agent, so a delete waits for the agent. */
-  delivered?: boolean;
-  cascade?: boolean;
-  /** Agents report such objects of their namespaces too, also those that this service did not make. */
-  discovered?: boolean;
-  /** A running task may read it with its own token. */
-  task?: boolean;
-}
 
 /** Puts the files of `spec/` together into the one OpenAPI document. */
 export function buildDocument(specDir: string): Json {
   const doc: Json = parse(readFileSync(join(specDir, "service.yaml"), "utf8"));
   doc.paths = {};
   doc.tags = [];
+  const nouns = readNouns(specDir);
   const files = readdirSync(specDir).filter((f) => f.endsWith(".yaml") && !["service.yaml", "codes.yaml"].includes(f));
   for (const file of files.sort()) {
-    const part: Json = parse(readFileSync(join(specDir, file), "utf8"));
+    const part: Json = withCollections(parse(readFileSync(join(specDir, file), "utf8")), nouns);
     const tag = part.noun?.collection ?? file.replace(".yaml", "");
     doc.tags.push({ name: tag });
     Object.assign(doc.components.schemas, part.schemas);
@@ -45,9 +30,18 @@ export function buildDocument(specDir: string): Json {
   return doc;
 }
 
-function addNoun(doc: Json, noun: Noun, tag: string): void {
+/** Writes out the lists of collections: `x-nouns` becomes the `enum` of the same place. */
+function withCollections(part: Json, nouns: readonly NounHead[]): Json {
+  return JSON.parse(JSON.stringify(part), (_, value) => {
+    if (value?.["x-nouns"] === undefined) return value;
+    const { "x-nouns": which, ...schema } = value;
+    return { ...schema, enum: collectionsOf(nouns, which) };
+  });
+}
+
+function addNoun(doc: Json, noun: NounHead, tag: string): void {
   const { name, collection } = noun;
-  const plural = noun.plural ?? collection[0]!.toUpperCase() + collection.slice(1);
+  const plural = pluralOf(noun);
   const schemas = doc.components.schemas;
   schemas[`${name}Put`] = { type: "object", additionalProperties: false, required: ["spec"], properties: { spec: ref(`${name}Spec`) } };
   schemas[`${name}Patch`] = {
@@ -59,6 +53,7 @@ function addNoun(doc: Json, noun: Noun, tag: string): void {
   };
   schemas[name] = {
     type: "object",
+    description: noun.about,
     additionalProperties: false,
     required: ["id", "uid", "generation", "version", "createdAt", "updatedAt", "spec", "status"],
     properties: {

@@ -19,30 +19,6 @@ interface Operation {
 /** Names that Terraform keeps for itself at the top of a resource. */
 const reserved = new Set(["count", "for_each", "provider", "providers", "lifecycle", "depends_on", "connection", "provisioner"]);
 
-const about: Record<string, string> = {
-  Agent: "An agent that keeps applications in one Kubernetes cluster equal to Git.",
-  AppProject:
-    "A project of the agent (`argoproj.io` AppProject): what its applications may read, where they may write, when they may sync, and whose signature their commits need.",
-  Application: "An application: manifests in Git that an agent keeps live in a cluster. Waits until it is Synced and Healthy.",
-  ApplicationSet:
-    "An application set: generators give parameters, and each set of them makes one application from the template. Waits until its applications are made, Synced and Healthy.",
-  ArgoProjectMapping:
-    "Shows the discovered objects of an Argo CD project in an organisation or a project. Discovered objects are those that an agent found in its namespaces. Of several mappings that fit a project, an exact name counts before globs and the glob with more letters before others; of equal ones the first by `id`.",
-  Cluster: "A cluster that an agent manages.",
-  Delegate: "A delegate, which runs tasks on the user's own infrastructure.",
-  GnupgKey: "A public GnuPG key by which an agent verifies the signatures of commits.",
-  Organization: "An organisation: a scope for projects and for objects that they share.",
-  Pipeline: "A pipeline: steps that delegates run as tasks, with conditions and approvals.",
-  Project: "A project within an organisation.",
-  Repository: "A Git, Helm or OCI repository that an agent reads.",
-  RepositoryCertificate:
-    "How an agent recognises a host of repositories: certificate authorities for HTTPS, or the host's own keys for SSH.",
-  RepositoryCredential:
-    "A credential template: for every repository whose address begins with `url` and that has no credentials of its own. The longest `url` counts.",
-  Webhook:
-    "A webhook: an address at which a Git host or a registry says that something changed, so that agents look again at once. The secret for it comes from the ephemeral `outpost_webhook_secret`.",
-};
-
 /** Every noun of the contract that has a spec and can be put. */
 export function nounsOf(contract: Contract): Noun[] {
   const { schemas } = contract.components;
@@ -76,7 +52,7 @@ function nounOf(contract: Contract, name: string): Noun {
   const clash = Object.keys(spec).find((n) => attributes[n] !== spec[n] || n in scopeAttributes(scopes));
   if (clash) throw new Error(`${name}.spec has a name that the provider uses itself: ${clash}`);
   const more = Object.keys(status.properties ?? {}).length > 0 ? ` What it is doing now is in the data source \`${typeOf(name)}\`.` : "";
-  const schema: Schema = { version: 0, description: `${about[name] ?? `A ${name.toLowerCase()}.`}${more}`, attributes };
+  const schema: Schema = { version: 0, description: `${schemas[name]!.description}${more}`, attributes };
   return compact({
     name,
     type: typeOf(name),

@@ -1,3 +1,11 @@
+import {
+  type Collection,
+  type DeliveredCollection,
+  type DiscoveredCollection,
+  type NounOf,
+  type NounRow,
+  nouns as rows,
+} from "../../../openapi/contract/nouns.ts";
 import document from "../../../openapi/contract/openapi.json" with { type: "json" };
 import type { components } from "../../../openapi/contract/types.ts";
 import type { Fault } from "../../../openapi/contract/validators.js";
@@ -6,44 +14,9 @@ import type { Level } from "./scope.ts";
 
 export type Schemas = components["schemas"];
 
-/** The schema names of each collection. */
-export interface NounOf {
-  organizations: "Organization";
-  projects: "Project";
-  agents: "Agent";
-  delegates: "Delegate";
-  repositories: "Repository";
-  clusters: "Cluster";
-  applications: "Application";
-  applicationsets: "ApplicationSet";
-  appprojects: "AppProject";
-  repositorycredentials: "RepositoryCredential";
-  repositorycertificates: "RepositoryCertificate";
-  gnupgkeys: "GnupgKey";
-  webhooks: "Webhook";
-  pipelines: "Pipeline";
-  argoprojectmappings: "ArgoProjectMapping";
-}
-export type Collection = keyof NounOf;
+export type { Collection, DeliveredCollection, DiscoveredCollection };
 /** An object of a collection as the contract shows it. */
 export type ObjectOf<C extends Collection> = Schemas[NounOf[C]];
-
-/** Collections whose objects an agent holds. */
-const DELIVERED = [
-  "repositories",
-  "repositorycredentials",
-  "repositorycertificates",
-  "gnupgkeys",
-  "clusters",
-  "appprojects",
-  "applicationsets",
-  "applications",
-] as const;
-export type DeliveredCollection = (typeof DELIVERED)[number];
-
-/** Collections of which an agent also reports objects that this service did not make. */
-const DISCOVERED = ["repositories", "clusters", "appprojects", "applicationsets", "applications"] as const;
-export type DiscoveredCollection = (typeof DISCOVERED)[number];
 
 type Check = ((value: unknown) => boolean) & { errors?: Fault[] | null };
 type JsonSchema = Record<string, any>;
@@ -66,7 +39,8 @@ export interface Noun {
 
 const schemas = document.components.schemas as JsonSchema;
 
-function noun(collection: Collection, name: string, scopes: readonly Level[]): Noun {
+function noun(collection: Collection): Noun {
+  const { name, scopes } = rows[collection];
   const specSchema = schemas[`${name}Spec`];
   const properties: [string, JsonSchema][] = Object.entries(specSchema.properties ?? {});
   const table = validators as unknown as Record<string, Check>;
@@ -95,30 +69,21 @@ export function deref(ref: string): JsonSchema {
   return schemas[ref.slice(ref.lastIndexOf("/") + 1)];
 }
 
-const everywhere: readonly Level[] = ["account", "org", "project"];
+const collections = Object.keys(rows) as Collection[];
 
-export const nouns: { readonly [C in Collection]: Noun } = {
-  organizations: noun("organizations", "Organization", ["account"]),
-  projects: noun("projects", "Project", ["org"]),
-  agents: noun("agents", "Agent", everywhere),
-  delegates: noun("delegates", "Delegate", everywhere),
-  repositories: noun("repositories", "Repository", everywhere),
-  clusters: noun("clusters", "Cluster", everywhere),
-  applications: noun("applications", "Application", everywhere),
-  applicationsets: noun("applicationsets", "ApplicationSet", everywhere),
-  appprojects: noun("appprojects", "AppProject", everywhere),
-  repositorycredentials: noun("repositorycredentials", "RepositoryCredential", everywhere),
-  repositorycertificates: noun("repositorycertificates", "RepositoryCertificate", everywhere),
-  gnupgkeys: noun("gnupgkeys", "GnupgKey", everywhere),
-  webhooks: noun("webhooks", "Webhook", everywhere),
-  pipelines: noun("pipelines", "Pipeline", everywhere),
-  argoprojectmappings: noun("argoprojectmappings", "ArgoProjectMapping", everywhere),
+export const nouns = Object.fromEntries(collections.map((collection) => [collection, noun(collection)])) as {
+  readonly [C in Collection]: Noun;
 };
 
+const rowOf = (collection: string): NounRow | undefined => (rows as Readonly<Record<string, NounRow>>)[collection];
+
 export function isDelivered(collection: string): collection is DeliveredCollection {
-  return (DELIVERED as readonly string[]).includes(collection);
+  return rowOf(collection)?.delivered !== undefined;
 }
 
 export function isDiscovered(collection: string): collection is DiscoveredCollection {
-  return (DISCOVERED as readonly string[]).includes(collection);
+  return rowOf(collection)?.discovered === true;
 }
+
+/** What others use comes first: an application finds its project, its repository and its cluster there. */
+export const DELIVERY_ORDER: readonly Collection[] = collections.filter(isDelivered).sort((a, b) => rows[a].delivered - rows[b].delivered);

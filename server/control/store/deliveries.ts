@@ -1,4 +1,4 @@
-import type { DeliveredCollection } from "../domain/nouns.ts";
+import { DELIVERY_ORDER, type DeliveredCollection } from "../domain/nouns.ts";
 import type { Standing } from "../domain/observe.ts";
 import type { Scope } from "../domain/scope.ts";
 import { type Stored, toStored } from "./objects.ts";
@@ -157,18 +157,7 @@ export interface Due extends Delivery {
 // An answer that got lost on the way: what was sent in this session and is not acknowledged by then is sent again.
 const RESEND_SECONDS = 10;
 
-/** What others use comes first: an application finds its project, its repository and its cluster there. */
-const ORDER = [
-  "appprojects",
-  "repositorycertificates",
-  "gnupgkeys",
-  "repositorycredentials",
-  "clusters",
-  "repositories",
-  "applicationsets",
-  "applications",
-] as const satisfies readonly DeliveredCollection[];
-const inOrder = (of: string) => `array_position(array[${ORDER.map((one) => `'${one}'`)}], ${of}collection)`;
+const inOrder = (of: string) => `array_position(array[${DELIVERY_ORDER.map((one) => `'${one}'`)}], ${of}collection)`;
 
 /** An application of a moved object's new agent waits while the one before holds it still: two controllers would undo each other's work. */
 const HELD = `deliveries.op = 'put' and deliveries.collection in ('applications', 'applicationsets') and exists (
