@@ -1,11 +1,11 @@
 import type { Schemas } from "../../../openapi/client.ts";
 import { ADA, ADA_FINGERPRINT, ADA_ID, CERTIFICATE, CERTIFICATE_FINGERPRINT, EVE, SSH_FINGERPRINT, SSH_KEY } from "../../base/testing.ts";
 import type { KubeObject } from "../../kube/object.ts";
+import { foundIn, statusOf } from "./delivered-objects.ts";
 import { toProjectSpec } from "./deliveries/project.ts";
 import { toSetSpec } from "./deliveries/set.ts";
 import { certificateStatus, gnupgKeyStatus, hostKeyStatus, TRUST } from "./deliveries/trust.ts";
 import { ENTRIES, entriesIn } from "./entries.ts";
-import { foundIn, statusOf } from "./reports/delivered-objects.ts";
 import { madeBy, toSetStatus } from "./reports/set-status.ts";
 
 const marks = {

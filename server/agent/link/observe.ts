@@ -9,12 +9,12 @@ import { APPLICATION_SET } from "../appset/reconcile.ts";
 import { BY_ANNOTATION } from "../controller/tracking.ts";
 import type { Context } from "./context.ts";
 import { SECRET_TYPE } from "./credentials/secrets.ts";
+import { type Found, foundIn, isReached, statusOf } from "./delivered-objects.ts";
 import type { Inbox } from "./deliveries/inbox.ts";
 import { markTenant } from "./deliveries/leftovers.ts";
 import type { Discovery } from "./discover/discovery.ts";
 import { Elsewhere } from "./discover/elsewhere.ts";
 import type { Collection } from "./names.ts";
-import { type Found, foundIn, isReached, statusOf } from "./reports/delivered-objects.ts";
 import { type MadeApplication, madeBy } from "./reports/set-status.ts";
 
 interface Held extends Found {

@@ -4,14 +4,12 @@ import { pause } from "../../base/process/pause.ts";
 import { Secret } from "../../base/secret.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject } from "../../kube/object.ts";
-import { RESOURCES, type Resource } from "../../kube/path.ts";
 import type { WorkerObject, WorkerTask } from "../../link/exchange.ts";
 import { Leases } from "../../link/leases.ts";
 import { type Link, startLink } from "../../link/link.ts";
 import type { Log } from "../../link/log.ts";
 import { sendResult } from "../../link/result.ts";
 import { Backoff } from "../../link/retry.ts";
-import { APPLICATION_SET } from "../appset/reconcile.ts";
 import { heldMessage, usualArgoControllerIn } from "../controller/argo-cd.ts";
 import type { ChartLookup } from "../controller/deps.ts";
 import { heldReason } from "../controller/held.ts";
@@ -19,16 +17,11 @@ import type { RepoApi } from "../repo/types.ts";
 import { clusterId } from "./cluster-id.ts";
 import { Connections } from "./connections.ts";
 import type { Context } from "./context.ts";
-import { putApplication, removeApplication } from "./deliveries/application.ts";
-import { putCluster } from "./deliveries/cluster.ts";
 import { Inbox } from "./deliveries/inbox.ts";
-import { putAppProject, removeAppProject } from "./deliveries/project.ts";
-import { putRepository, putRepositoryCredential, removeRepository, removeSecret } from "./deliveries/repository.ts";
-import { putApplicationSet, removeApplicationSet } from "./deliveries/set.ts";
-import { putCertificate, putGnupgKey, removeCertificate, removeGnupgKey } from "./deliveries/trust.ts";
 import { Discovery } from "./discover/discovery.ts";
 import { SecretIdentity } from "./identity.ts";
-import { type Collection, nameOf } from "./names.ts";
+import { nameOf } from "./names.ts";
+import { NOUNS } from "./nouns.ts";
 import { Observer } from "./observe.ts";
 import { isOurs, notHere, patternsOf } from "./patterns.ts";
 import { providersOf } from "./queries/generate.ts";
@@ -57,19 +50,6 @@ export interface ServeOptions {
   started?(parts: { link: Link; inbox: Inbox; discovery: Discovery }): void;
 }
 
-type Handler = (ctx: Context, object: WorkerObject) => Promise<Outcome<undefined>>;
-const HANDLERS: Record<Collection, { put: Handler; delete: Handler }> = {
-  applications: { put: putApplication, delete: removeApplication },
-  applicationsets: { put: putApplicationSet, delete: removeApplicationSet },
-  appprojects: { put: putAppProject, delete: removeAppProject },
-  repositories: { put: putRepository, delete: removeRepository },
-  repositorycredentials: { put: putRepositoryCredential, delete: removeSecret },
-  repositorycertificates: { put: putCertificate, delete: removeCertificate },
-  gnupgkeys: { put: putGnupgKey, delete: removeGnupgKey },
-  clusters: { put: putCluster, delete: removeSecret },
-};
-/** What may be in other namespaces than the agent's own. */
-const KIND_OF: Partial<Record<Collection, Resource>> = { applications: RESOURCES.application, applicationsets: APPLICATION_SET };
 // Questions at once; each may render.
 const QUESTIONS = 16;
 
@@ -188,12 +168,12 @@ type Look = (kind: string, object: KubeObject) => void;
 
 async function handle(ctx: Context, object: WorkerObject, look: Look): Promise<Outcome<undefined>> {
   const { collection, op, namespace, uid } = object;
-  if (namespace === undefined || namespace === ctx.namespace) return HANDLERS[collection][op](ctx, object);
-  const resource = KIND_OF[collection];
+  if (namespace === undefined || namespace === ctx.namespace) return NOUNS[collection][op](ctx, object);
+  const resource = NOUNS[collection].elsewhere;
   if (!resource || !(await isOurs(ctx, resource.kind, namespace))) return stop("NamespaceNotServed", notHere(namespace));
   // From now on its marks are believed there.
   ctx.elsewhere?.set(uid, `${namespace}/${nameOf(object)}`);
-  const outcome = await HANDLERS[collection][op](ctx, object);
+  const outcome = await NOUNS[collection][op](ctx, object);
   if (outcome.kind !== "done" || op === "delete") return outcome;
   // Where nothing had to be written, no event tells of it.
   const now = await ctx.client.get(resource, namespace, nameOf(object));

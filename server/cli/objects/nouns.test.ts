@@ -5,7 +5,8 @@ import { generateSealKeys, open } from "../../../openapi/seal.ts";
 import type { Json } from "../show.ts";
 import { person } from "../testing.ts";
 import { NOUNS } from "./nouns.ts";
-import { application, applicationSet, delivered, gnupgKey, held, webhook } from "./readiness.ts";
+import { application, applicationSet, delivered, held, webhook } from "./views/readiness.ts";
+import { gnupgKey } from "./views/trust.ts";
 
 const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
 const seen = { observedGeneration: 2, delivery: { state: "Delivered" } };

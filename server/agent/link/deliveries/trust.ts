@@ -4,6 +4,7 @@ import { readCertificates } from "../../../base/crypto/certificates.ts";
 import { parsePublicKey } from "../../../base/crypto/openpgp.ts";
 import { readSshKeys } from "../../../base/crypto/ssh-keys.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
+import type { KubeObject } from "../../../kube/object.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
 import { TRUST_NAMES, trustName } from "../../project/trust-names.ts";
 import type { Context } from "../context.ts";
@@ -14,6 +15,8 @@ import { defined } from "./spec.ts";
 import { fits } from "./validate-spec.ts";
 
 type Data = Record<string, string>;
+/** A ConfigMap with one part of it. */
+type Told = { object: KubeObject; part: string; uid: string };
 
 /** A ConfigMap with a key for each part. */
 const byKey = (base: string, tenant?: string): Shared => ({
@@ -65,7 +68,7 @@ async function remove(ctx: Context, parts: Part[], object: WorkerObject): Promis
 }
 
 /** Writes the certificates of a host, or its keys. */
-export async function putCertificate(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+async function putCertificate(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
   const spec = fits<Schemas["RepositoryCertificateSpec"]>(validateRepositoryCertificateSpec, object.spec);
   if (spec.kind !== "done") return spec;
   const { type, data } = spec.value;
@@ -81,11 +84,11 @@ export async function putCertificate(ctx: Context, object: WorkerObject): Promis
 }
 
 /** A tombstone does not say which of the two it was, so both places are looked at. */
-export const removeCertificate = (ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> =>
+const removeCertificate = (ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> =>
   remove(ctx, ["certificates", "hosts"], object);
 
 /** Writes a public key under its id, as Argo CD names it. */
-export async function putGnupgKey(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+async function putGnupgKey(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
   const spec = fits<Schemas["GnupgKeySpec"]>(validateGnupgKeySpec, object.spec);
   if (spec.kind !== "done") return spec;
   const read = parsePublicKey(spec.value.publicKey);
@@ -93,7 +96,7 @@ export async function putGnupgKey(ctx: Context, object: WorkerObject): Promise<O
   return put(ctx, "keys", object, [read.value.keyId, `${spec.value.publicKey.trim()}\n`]);
 }
 
-export const removeGnupgKey = (ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> => remove(ctx, ["keys"], object);
+const removeGnupgKey = (ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> => remove(ctx, ["keys"], object);
 
 /** What is to be told of a host's certificates. */
 export function certificateStatus(data: Data, at: string): Schemas["RepositoryCertificateStatus"] {
@@ -117,3 +120,22 @@ export function gnupgKeyStatus(data: Data, at: string): Schemas["GnupgKeyStatus"
   const { keyId, fingerprint, owner, algorithm, expiresAt, revoked } = read.value;
   return defined({ keyId, fingerprint, owner, algorithm, expiresAt: expiresAt?.toISOString(), revoked }) as Schemas["GnupgKeyStatus"];
 }
+
+/** The nouns of trust, as the agent's table of nouns has them. */
+export const trust = {
+  repositorycertificates: {
+    put: putCertificate,
+    delete: removeCertificate,
+    place: { parts: (tenant?: string) => [trustOf(tenant).certificates, trustOf(tenant).hosts] },
+    status: ({ object, part, uid }: Told) =>
+      object.metadata.name.startsWith(TRUST_NAMES.hosts)
+        ? hostKeyStatus(object.data ?? {}, uid)
+        : certificateStatus(object.data ?? {}, part),
+  },
+  gnupgkeys: {
+    put: putGnupgKey,
+    delete: removeGnupgKey,
+    place: { parts: (tenant?: string) => [trustOf(tenant).keys] },
+    status: ({ object, part }: Told) => gnupgKeyStatus(object.data ?? {}, part),
+  },
+};

@@ -1,4 +1,4 @@
-import type { Json } from "../show.ts";
+import type { Json } from "../../show.ts";
 
 /** Whether an object is where its owner wants it, and if not, what is missing; `failed` says that waiting alone will not help. */
 export interface Readiness {
@@ -100,16 +100,6 @@ export function applicationSet(o: Json): Readiness {
 export function madeOf(o: Json): string {
   const all = (o.status?.applications ?? []) as Json[];
   return `${all.filter((one) => one.sync === "Synced" && one.health === "Healthy").length}/${all.length}`;
-}
-
-/** A key that has ended or was taken back verifies nothing any more. */
-export function gnupgKey(o: Json): Readiness {
-  const there = held(o);
-  if (!there.ready) return there;
-  if (o.status?.revoked) return { ready: false, failed: true, reason: "the key was revoked" };
-  if (o.status?.expiresAt && Date.parse(o.status.expiresAt) < Date.now())
-    return { ready: false, failed: true, reason: `the key expired at ${o.status.expiresAt}` };
-  return there;
 }
 
 /** A webhook is there at once; whether it works, its last call says. */
