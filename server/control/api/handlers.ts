@@ -1,3 +1,4 @@
+import { type Collection, type NounOperation, type NounRow, nouns } from "../../../openapi/contract/nouns.ts";
 import { getHealth, getMetrics, getReadiness, whoAmI } from "./account.ts";
 import { renderAgentManifest, renderAgentValues, renderDelegateManifest } from "./agents/install.ts";
 import {
@@ -26,7 +27,11 @@ import { generateApplicationSet } from "./applications/sets.ts";
 import { exportAudit, listAudit } from "./audit/read.ts";
 import { getRepositoryCharts, getRepositoryRefs, testCluster, testRepository } from "./connections.ts";
 import { thenRescope } from "./discovered/mappings.ts";
-import { nounHandlers } from "./nouns/handlers.ts";
+import { remove, removeDelivered } from "./nouns/delete.ts";
+import { getObject } from "./nouns/get.ts";
+import { list } from "./nouns/list.ts";
+import { patch } from "./nouns/patch.ts";
+import { put } from "./nouns/put.ts";
 import { approveStep, rejectStep } from "./pipelines/approve.ts";
 import { getRun, listRuns } from "./pipelines/read.ts";
 import { cancelRun, runPipeline } from "./pipelines/run.ts";
@@ -135,4 +140,20 @@ export function handlers(s: Services): Handlers {
     completeTask: completeTask(s),
     putTaskArtifact: putTaskArtifact(s),
   };
+}
+
+type NounHandlers = Pick<Handlers, NounOperation>;
+
+/** The five operations of every noun of the contract. A test compares them with the contract's operations. */
+function nounHandlers(s: Services): NounHandlers {
+  const handlers: Record<string, unknown> = {};
+  for (const [key, { name, plural, delivered }] of Object.entries<NounRow>(nouns)) {
+    const collection = key as Collection;
+    handlers[`list${plural}`] = list(s, collection);
+    handlers[`get${name}`] = getObject(s, collection);
+    handlers[`put${name}`] = put(s, collection);
+    handlers[`patch${name}`] = patch(s, collection);
+    handlers[`delete${name}`] = delivered === undefined ? remove(s, collection) : removeDelivered(s, collection);
+  }
+  return handlers as NounHandlers;
 }
