@@ -939,7 +939,8 @@ export const agentObjects = [
     "events"
    ],
    "verbs": [
-    "list"
+    "list",
+    "create"
    ]
   },
   {

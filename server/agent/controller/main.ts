@@ -27,6 +27,7 @@ import { Shard } from "./loop/shard.ts";
  *   OUTPOST_CLOUD_ORIGINS     servers besides EKS's own to which the identity in AWS may be shown
  *   ARGOCD_SYNC_WAVE_DELAY    seconds between two waves of a sync (default 0)
  *   OUTPOST_WORKERS           applications looked at at once (default 96)
+ *   OUTPOST_EVENTS            Kubernetes events written of applications: "all" (the default), "none", or reasons with commas between
  *   OUTPOST_SCM_PROVIDERS     the only addresses that application sets may ask for repositories and pull requests, with commas between
  *   OUTPOST_SHARDS            controllers that share the applications (default 1); OUTPOST_SHARD is this one's number from 0 (default: the
  *                             number at the end of POD_NAME), OUTPOST_SHARD_BY what stays together: application (default) or cluster

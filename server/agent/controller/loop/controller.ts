@@ -15,6 +15,7 @@ import { askAgain, remember, update } from "../memory.ts";
 import { Projects, projectOf } from "../projects.ts";
 import { reconcile } from "../reconcile.ts";
 import { Settings } from "../settings.ts";
+import { Events, eventsBetween } from "../status/events.ts";
 import { Report } from "../status/report.ts";
 import { Store } from "../status/store.ts";
 import { dependenciesOf, isNamed, standing } from "../sync/dependencies.ts";
@@ -56,6 +57,7 @@ export class Controller {
   readonly #places: Places;
   readonly #watches: Watches;
   readonly #argoCache: ArgoCache;
+  readonly #events: Events;
   readonly #hints = new Hints();
   readonly #early: Hint[] = [];
   /** Hears of each hint too. */
@@ -74,6 +76,9 @@ export class Controller {
     this.#queue = new Queue(options.workers ?? WORKERS, (name) => this.#work(name));
     const store = new Store(home, namespace);
     store.onForeignChange = (name) => this.#queue.add(name, PRIORITY.spec);
+    const reasons = options.env?.OUTPOST_EVENTS;
+    this.#events = new Events({ client: home, log, component: "outpost-controller", reasons });
+    store.onWritten = (before, after) => this.#events.tell(after, eventsBetween(before, after), placeNotes(after));
     const changed = (label: string) => {
       const name = this.#labels.get(label);
       if (name !== undefined) this.#queue.add(name, PRIORITY.live, DEBOUNCE_MS);
@@ -150,6 +155,7 @@ export class Controller {
       this.#polls.stop();
       await this.#queue.stop(STOP_MS);
       await this.#argoCache.stop();
+      await this.#events.stop();
       this.#watching.abort();
       await this.#watches.ended();
       await this.deps.destinations.close();
@@ -375,3 +381,9 @@ export class Controller {
     this.#queue.add(name, PRIORITY.periodic, 30_000);
   }
 }
+
+/** What Argo CD notes at each event of an application. */
+const placeNotes = ({ spec: { destination } }: Application): Record<string, string> => ({
+  "dest-server": destination?.server ?? "",
+  "dest-namespace": destination?.namespace ?? "",
+});

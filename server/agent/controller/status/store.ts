@@ -55,11 +55,12 @@ export class Store {
    */
   async patch(name: string, patch: object, own: boolean): Promise<Outcome<Application>> {
     const at = placeOfInstance(name, this.#namespace);
+    const before = this.get(name);
     const written = (await this.#client.mergePatch(RESOURCES.application, at.namespace, at.name, patch)) as Outcome<Application>;
     if (written.kind !== "done") return written;
     const changed = this.#answered(written.value);
     if (changed && !own) this.onForeignChange(name);
-    return done(sane(written.value));
+    return done(this.#told(before, written.value));
   }
 
   /**
@@ -75,7 +76,7 @@ export class Store {
     const written = (await this.#client.update(RESOURCES.application, next)) as Outcome<Application>;
     if (written.kind !== "done") return written;
     this.#answered(written.value);
-    return done(sane(written.value));
+    return done(this.#told(known, written.value));
   }
 
   /** Reads an application anew, after somebody else's write came between. */
@@ -86,6 +87,15 @@ export class Store {
     if (this.#answered(read.value)) this.onForeignChange(name);
     return this.get(name);
   }
+
+  #told(before: Application | undefined, answer: Application): Application {
+    const after = sane(answer);
+    if (before && before.metadata.uid === after.metadata.uid) this.onWritten(before, after);
+    return after;
+  }
+
+  /** Set by the controller: an application before and after a write of ours. */
+  onWritten: (before: Application, after: Application) => void = () => {};
 
   /** Set by the controller: the answer to a write showed somebody else's change. */
   onForeignChange: (name: string) => void = () => {};
