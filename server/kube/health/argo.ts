@@ -57,8 +57,11 @@ const concluded: HealthCheck = ({ spec = {}, status }): Health => {
   return health("Healthy");
 };
 
-const ownPhase: HealthCheck = ({ status }) =>
-  status.phase === undefined ? undefined : health(PHASES[status.phase] ?? "Unknown", status.message);
+const ownPhase: HealthCheck = ({ status }) => {
+  if (status.phase === undefined) return undefined;
+  const verdict = PHASES[status.phase];
+  return verdict ? health(verdict, status.message) : health("Unknown", "Lua returned an invalid health status");
+};
 const rollout = firstOf(notObserved, ownPhase, failed, when(isPaused, "Suspended", "Rollout is paused"), concluded);
 
 /** Spot's copy: without conditions it counts for nothing, and what is not said to be wrong is well. */

@@ -69,7 +69,8 @@ const cases: Case[] = [
     parents(of(2, "Accepted=True"), of(1, "ResolvedRefs=True")),
     "Healthy: GRPCRoute is healthy",
   ],
-  [GRPC, "conditions without a generation", parents(condition("Accepted=True")), "Progressing: Waiting for GRPCRoute status"],
+  [GRPC, "conditions without a generation", parents(condition("Accepted=True")), "Healthy: GRPCRoute is healthy"],
+  [GRPC, "all of an older generation", parents(of(1, "ResolvedRefs=False: no such Service")), "Degraded: Parent p: no such Service"],
   [
     SAP,
     "failed, and something older after it",
@@ -85,7 +86,12 @@ const cases: Case[] = [
   [SPOT, "no conditions, and a phase", { status: { phase: "Degraded", conditions: [] } }, "Healthy"],
   [SPOT, "on its way", { status: { phase: "Progressing", conditions: [] } }, "Progressing: Waiting for rollout to finish steps"],
   [SPOT, "paused", { status: { phase: "Degraded", ...conditions("Paused=True") } }, "Suspended: Rollout is paused"],
-  ["argoproj.io/Rollout", "a phase of a later release", { spec: {}, status: { phase: "Resting", message: "zzz" } }, "Unknown: zzz"],
+  [
+    "argoproj.io/Rollout",
+    "a phase of a later release",
+    { spec: {}, status: { phase: "Resting", message: "zzz" } },
+    "Unknown: Lua returned an invalid health status",
+  ],
   [
     "apps.kruise.io/DaemonSet",
     "no partition",

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../object.ts";
 import { type Checks, type ConditionRow, conditions, findCondition, firstOf, waiting, when } from "./rules.ts";
-import { type HealthCheck, health } from "./types.ts";
+import { conditionsOf, type HealthCheck, health } from "./types.ts";
 
 /** Configuration objects whose controller never reports anything. */
 const SILENT = [
@@ -46,11 +46,13 @@ const aws =
     if (!Array.isArray(object.status?.conditions)) return health("Progressing", `Waiting for ${what} to be created`);
     const [ready, synced] = [findCondition(object, "Ready"), findCondition(object, "Synced")];
     const [isReady, isSynced] = [ready?.status === "True", synced?.status === "True"];
-    const paused = synced?.reason === "ReconcilePaused";
+    const reasons = conditionsOf(object).filter((c) => c.type === "Synced");
+    const paused = reasons.some((c) => c.reason === "ReconcilePaused");
+    const failure = reasons.findLast((c) => c.reason === "ReconcileError");
     if (isReady && isSynced) return health("Healthy", ready?.reason);
-    if (!isSynced && paused) return health("Suspended", synced?.reason);
+    if (!isSynced && paused) return health("Suspended", "ReconcilePaused");
     if (!isReady && isSynced && !paused) return health("Progressing", `Waiting for ${what} to be available`);
-    return health("Degraded", synced?.reason === "ReconcileError" ? synced.message : undefined);
+    return health("Degraded", failure?.message);
   };
 
 /** A package is installed first, then healthy. */
@@ -75,7 +77,8 @@ export const crossplane: Checks = {
   "pkg.crossplane.io/Provider": installed,
   "stacks.crossplane.io/ClusterStackInstall": ({ status }) => {
     const list: { type?: string; status?: string; reason?: string }[] = status?.conditionedStatus?.conditions ?? [];
-    const ready = list.find((c) => c.type === "Ready");
+    const told = list.filter((c) => c.type === "Ready");
+    const ready = told.find((c) => c.status === "True") ?? told.at(-1);
     if (!ready) return health("Progressing", "Waiting for stack to be installed");
     return health(ready.status === "True" ? "Healthy" : "Progressing", ready.reason);
   },

@@ -34,19 +34,16 @@ const gateway: HealthCheck = (object) => {
   return status?.conditions || listeners.length > 0 ? health("Healthy", "Gateway is healthy") : undefined;
 };
 
-/** A parent that speaks of an older generation says nothing of this one. One word of the newest is enough. */
-const heard =
-  ({ metadata }: KubeObject) =>
-  ({ conditions = [] }: Voice): boolean =>
-    metadata.generation === undefined || conditions.some((c) => c.observedGeneration === metadata.generation);
-/** Here no word may be of another generation, and one without a generation counts. */
+/** The ecosystem believes a parent of a GRPCRoute whatever generation it speaks of. */
+const always = () => () => true;
+/** No word may be of another generation, and one without a generation counts. */
 const agreed =
   ({ metadata }: KubeObject) =>
   ({ conditions = [] }: Voice): boolean =>
     metadata.generation === undefined ||
     (conditions.length > 0 && conditions.every(({ observedGeneration: seen = metadata.generation }) => seen === metadata.generation));
 
-const route = (kind: string, current: typeof heard): HealthCheck =>
+const route = (kind: string, current: typeof agreed): HealthCheck =>
   firstOf(
     (object) => {
       const parents: Voice[] = (object.status?.parents ?? []).filter((parent: Voice) => parent.conditions).filter(current(object));
@@ -115,7 +112,7 @@ export const gatewayApi: Checks = {
   "gateway.networking.k8s.io/Gateway": firstOf(gateway, waiting("Waiting for Gateway status")),
   "gateway.networking.k8s.io/GatewayClass": gatewayClass,
   "gateway.networking.k8s.io/HTTPRoute": route("HTTPRoute", agreed),
-  "gateway.networking.k8s.io/GRPCRoute": route("GRPCRoute", heard),
+  "gateway.networking.k8s.io/GRPCRoute": route("GRPCRoute", always),
   "gateway.networking.k8s.io/TLSRoute": firstOf(tlsRoute, waiting("Waiting for TLSRoute status")),
   "gateway.networking.k8s.io/BackendTLSPolicy": backendTls,
 };

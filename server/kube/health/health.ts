@@ -1,3 +1,4 @@
+import { withoutNulls } from "../../base/json/nulls.ts";
 import { gvkOf, type KubeObject } from "../object.ts";
 import { CHECKS } from "./table.ts";
 import { HEALTH_ORDER, type Health, type HealthCheck, type HealthStatus, health } from "./types.ts";
@@ -9,8 +10,8 @@ export const HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer";
 
 /** What is being deleted is on its way, whatever it says of itself. */
 export function leaving({ metadata }: KubeObject): Health | undefined {
-  const hooked = metadata?.finalizers?.includes(HOOK_FINALIZER);
-  return metadata?.deletionTimestamp && !hooked ? health("Progressing", "Pending deletion") : undefined;
+  if (!metadata?.deletionTimestamp) return undefined;
+  return !metadata.finalizers?.includes(HOOK_FINALIZER) ? health("Progressing", "Pending deletion") : undefined;
 }
 
 /** The health of one live object, or undefined when its kind has no check and does not count. */
@@ -23,11 +24,19 @@ export function builtIn(object: KubeObject): Health | undefined {
   const check = checkOf(object);
   if (!check) return undefined;
   try {
-    return check(object.metadata ? object : { ...object, metadata: { name: "" } });
+    return check(present(object));
   } catch (error) {
     // A status of another shape than its kind promises.
     return health("Unknown", `the status cannot be judged: ${(error as Error).message}`);
   }
+}
+
+/** The ecosystem's checks read a null as a field or an item that is not there. */
+function present(object: KubeObject): KubeObject {
+  const [spec, status] = [withoutNulls(object.spec), withoutNulls(object.status)];
+  const { generation = undefined, ...metadata } = object.metadata ?? { name: "" };
+  if (spec === object.spec && status === object.status && object.metadata && generation !== null) return object;
+  return { ...object, metadata: typeof generation === "number" ? { ...metadata, generation } : metadata, spec, status };
 }
 
 const WILD = Object.entries(CHECKS).filter(([key]) => key.includes("*"));

@@ -22,7 +22,7 @@ const workload =
     const { metadata, status } = object;
     if (!status || !observed(object)) return undefined;
     const { paused: stopped, partition } = rolling(object);
-    if (stopped || status[paused] === undefined) return health("Suspended", `${name} is paused`);
+    if (stopped === true || status[paused] === undefined) return health("Suspended", `${name} is paused`);
     if (partition !== 0 && number(metadata.generation) > 1)
       return held(status, partition ?? 0) ? health("Suspended", `${name} needs manual intervention`) : undefined;
     if (good(status)) return health("Healthy", `All ${name} workloads are ready and updated`);

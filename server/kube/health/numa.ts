@@ -1,5 +1,5 @@
 import type { KubeObject } from "../object.ts";
-import { type Checks, findCondition, firstOf, observed, waiting, when } from "./rules.ts";
+import { type Checks, firstOf, observed, waiting, when } from "./rules.ts";
 import { conditionsOf, type Health, type HealthCheck, health } from "./types.ts";
 
 const failedUpgrade = ({ metadata }: KubeObject): boolean =>
@@ -48,19 +48,22 @@ const rollout = ({ name, failure, pause, progressive = true }: Child): HealthChe
     when((object) => !object.status || !observed(object), "Progressing", "Not yet reconciled"),
     (object) => {
       const { status } = object;
-      const child = findCondition(object, "ChildResourcesHealthy");
-      const upgradeFailed = progressive && findCondition(object, "ProgressiveUpgradeSucceeded")?.status === "False";
-      if ((status.upgradeInProgress || status.phase === "Pending") && !upgradeFailed) return health("Progressing", "Update in progress");
-      if (child?.status === "False" && child.reason === "Progressing") return health("Progressing", "Child Progressing");
+      const find = (type: string, is: string) => conditionsOf(object).filter((c) => c.type === type && c.status === is);
+      const upgradeFailed = progressive && find("ProgressiveUpgradeSucceeded", "False").length > 0;
+      const upgrading = (status.upgradeInProgress ?? "") !== "" || status.phase === "Pending";
+      if (upgrading && !upgradeFailed) return health("Progressing", "Update in progress");
+      if (find("ChildResourcesHealthy", "False").some((c) => c.reason === "Progressing")) return health("Progressing", "Child Progressing");
       if (status.phase === "Failed") return health("Degraded", status.message);
       for (const { type, status: is, reason, message } of conditionsOf(object)) {
         if (is !== "False") continue;
         if (type === "ChildResourcesHealthy" && (failure === undefined || reason === failure)) return health("Degraded", message);
         if (progressive && type === "ProgressiveUpgradeSucceeded") return health("Degraded", "Progressive upgrade failed");
       }
-      const paused = pause === undefined ? undefined : findCondition(object, pause);
-      if (paused?.status === "True") return health("Healthy", paused.message);
-      return child?.status === "True" ? health("Healthy", "Healthy") : health("Unknown", `Unknown ${name ? `${name} ` : ""}status`);
+      const paused = pause === undefined ? undefined : find(pause, "True")[0];
+      if (paused) return health("Healthy", paused.message);
+      return find("ChildResourcesHealthy", "True").length > 0
+        ? health("Healthy", "Healthy")
+        : health("Unknown", `Unknown ${name ? `${name} ` : ""}status`);
     },
   );
 

@@ -31,14 +31,13 @@ const HPA_BROKEN: Record<string, Set<string>> = {
 export const horizontalPodAutoscaler: HealthCheck = (object) => {
   if (object.apiVersion === "autoscaling/v1") {
     const text = object.metadata.annotations?.["autoscaling.alpha.kubernetes.io/conditions"];
-    if (!text) return health("Progressing", "Waiting to Autoscale");
+    if (text === undefined) return health("Progressing", "Waiting to Autoscale");
     try {
-      return autoscaling(JSON.parse(text) as Condition[]);
+      return autoscaling((JSON.parse(text) as Condition[] | null) ?? []);
     } catch {
-      return health("Unknown", "the conditions annotation is not JSON");
+      return health("Unknown", "failed to convert conditions annotation to typed: it is not JSON");
     }
   }
-  if (object.apiVersion !== "autoscaling/v2") return health("Unknown", `unsupported HPA version: ${object.apiVersion}`);
   return autoscaling(conditionsOf(object));
 };
 

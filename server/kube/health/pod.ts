@@ -13,7 +13,7 @@ export const pod: HealthCheck = (object) => {
   const { spec = {}, status = {} } = object;
   // One that prepares the pod may fail and be tried again while it is pending: only those that are to stay tell of its health.
   const containers: ContainerStatus[] = status.containerStatuses ?? [];
-  const always = (spec.restartPolicy ?? "Always") === "Always";
+  const always = spec.restartPolicy === "Always";
   if (always) {
     const waiting = containers.map((c) => c.state?.waiting).filter((w) => w?.reason !== undefined && BROKEN.test(w.reason));
     if (waiting.length)
@@ -33,8 +33,8 @@ export const pod: HealthCheck = (object) => {
     case "Failed":
       return health("Degraded", status.message || failure([...(status.initContainerStatuses ?? []), ...containers]));
     case "Running":
-      if (!always) return health("Progressing", status.message);
-      if (conditionsOf(object).some((c) => c.type === "Ready" && c.status === "True")) return health("Healthy", status.message);
+      if (!always) return health(spec.restartPolicy ? "Progressing" : "Unknown", status.message);
+      if (conditionsOf(object).find((c) => c.type === "Ready")?.status === "True") return health("Healthy", status.message);
       return health(containers.some((c) => c.lastState?.terminated) ? "Degraded" : "Progressing", status.message);
   }
   return health("Unknown", status.message);

@@ -89,6 +89,14 @@ export const observed = ({ metadata, status }: KubeObject): boolean => metadata.
 export const stale = ({ metadata, status }: KubeObject): boolean =>
   status?.observedGeneration !== undefined && status.observedGeneration !== metadata.generation;
 
+/** A check that knows the fields of some versions of its kind; another version has other fields, so nothing is known of it. */
+export const versions =
+  (name: string, known: readonly string[], check: HealthCheck): HealthCheck =>
+  (object) => {
+    if (known.includes(object.apiVersion)) return check(object);
+    return health("Unknown", `unsupported ${name} GVK: ${object.apiVersion}, Kind=${object.kind}`);
+  };
+
 /** The same check for several kinds of a group. */
 export const each = (group: string, kinds: readonly string[], check: (kind: string) => HealthCheck): Checks =>
   Object.fromEntries(kinds.map((kind) => [`${group}/${kind}`, check(kind)]));

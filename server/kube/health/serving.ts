@@ -137,8 +137,8 @@ const CANARY: Record<string, HealthStatus> = {
 const canary: HealthCheck = (object) => {
   const { status } = object;
   if (!status) return health("Unknown", "No status");
-  const weight = Number(status.canaryWeight) > 0 ? [`Canary Weight: ${status.canaryWeight} %`] : [];
-  const text = [...weight, ...conditionsOf(object).map((c) => c.message)].join(" --- ");
+  const weight = Number(status.canaryWeight) > 0 ? `Canary Weight: ${status.canaryWeight} %` : "";
+  const text = conditionsOf(object).reduce((all, { message = "" }) => (all ? `${all} --- ${message}` : message), weight);
   return health(CANARY[status.phase] ?? "Unknown", [status.phase, text].filter((part) => part !== undefined).join(" --- "));
 };
 

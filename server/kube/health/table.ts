@@ -15,7 +15,7 @@ import { openshift } from "./openshift.ts";
 import { apiService, horizontalPodAutoscaler, ingress, persistentVolumeClaim, service, workflow } from "./other.ts";
 import { pod } from "./pod.ts";
 import { promoter } from "./promoter.ts";
-import type { Checks } from "./rules.ts";
+import { type Checks, versions } from "./rules.ts";
 import { secrets } from "./secrets.ts";
 import { serving } from "./serving.ts";
 import { solo } from "./solo.ts";
@@ -25,17 +25,17 @@ import { daemonSet, deployment, job, replicaSet, statefulSet } from "./workloads
 
 /** The kinds that tell their health, by `group/Kind`; `*` in either part is any. Every other kind has none and does not count. */
 export const CHECKS: Checks = {
-  "apps/Deployment": deployment,
-  "apps/StatefulSet": statefulSet,
-  "apps/DaemonSet": daemonSet,
-  "apps/ReplicaSet": replicaSet,
-  "batch/Job": job,
+  "apps/Deployment": versions("Deployment", ["apps/v1"], deployment),
+  "apps/StatefulSet": versions("StatefulSet", ["apps/v1"], statefulSet),
+  "apps/DaemonSet": versions("DaemonSet", ["apps/v1"], daemonSet),
+  "apps/ReplicaSet": versions("ReplicaSet", ["apps/v1"], replicaSet),
+  "batch/Job": versions("Job", ["batch/v1"], job),
   "/Pod": pod,
   "/PersistentVolumeClaim": persistentVolumeClaim,
   "/Service": service,
   "networking.k8s.io/Ingress": ingress,
   "extensions/Ingress": ingress,
-  "autoscaling/HorizontalPodAutoscaler": horizontalPodAutoscaler,
+  "autoscaling/HorizontalPodAutoscaler": versions("HPA", ["autoscaling/v1", "autoscaling/v2"], horizontalPodAutoscaler),
   "apiregistration.k8s.io/APIService": apiService,
   "argoproj.io/Workflow": workflow,
   ...kubernetes,

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../object.ts";
-import { type Checks, type ConditionRow, conditions, findCondition, firstOf, waiting, when } from "./rules.ts";
+import { type Checks, type ConditionRow, conditions, firstOf, waiting, when } from "./rules.ts";
 import { conditionsOf, type HealthCheck, type HealthStatus, health } from "./types.ts";
 
 /** The words for a condition that is True, when it has no message of its own. */
@@ -36,9 +36,10 @@ const notReady = (object: KubeObject) => conditionsOf(object).find((c) => c.type
 const application = firstOf(
   when(({ status }) => status?.state === "suspended", "Suspended", "3scale Application is suspended"),
   (object) => {
-    const ready = findCondition(object, "Ready");
+    const known = positive(object.status?.adminId);
+    const ready = conditionsOf(object).find((c) => c.type === "Ready" && (c.status === "True" || !known));
     if (ready?.status === "True") return health("Healthy", "3scale Application is ready");
-    return ready && !positive(object.status.adminId) ? health("Degraded", ready.message ?? "3scale Application is not ready") : undefined;
+    return ready && health("Degraded", ready.message ?? "3scale Application is not ready");
   },
   waiting("Waiting for 3scale Application status..."),
 );
@@ -58,9 +59,9 @@ const manager = firstOf(
     "3scale APIManager is available",
   ),
   (object) => {
-    const available = findCondition(object, "Available");
+    const available = conditionsOf(object).find((c) => c.type === "Available" && (c.status === "True" || c.reason));
     if (available?.status === "True") return health("Healthy", "3scale APIManager is available");
-    return available?.reason ? health("Degraded", `3scale APIManager is degraded: ${available.reason}`) : undefined;
+    return available && health("Degraded", `3scale APIManager is degraded: ${available.reason}`);
   },
   waiting("Waiting for 3scale APIManager status..."),
 );

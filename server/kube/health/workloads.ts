@@ -46,16 +46,11 @@ export const statefulSet: HealthCheck = ({ metadata, spec = {}, status = {} }) =
     return health("Healthy", `partitioned roll out complete: ${updated} new pods have been updated...`);
   }
   if (strategy.type === "OnDelete") return health("Healthy", `statefulset has ${ready} ready pods`);
-  if (status.updateRevision !== status.currentRevision) {
-    return health(
-      "Progressing",
-      `waiting for statefulset rolling update to complete ${updated} pods at revision ${status.updateRevision}...`,
-    );
+  const { updateRevision = "", currentRevision = "" } = status;
+  if (updateRevision !== currentRevision) {
+    return health("Progressing", `waiting for statefulset rolling update to complete ${updated} pods at revision ${updateRevision}...`);
   }
-  return health(
-    "Healthy",
-    `statefulset rolling update complete ${number(status.currentReplicas)} pods at revision ${status.currentRevision}...`,
-  );
+  return health("Healthy", `statefulset rolling update complete ${number(status.currentReplicas)} pods at revision ${currentRevision}...`);
 };
 
 export const daemonSet: HealthCheck = ({ metadata, spec = {}, status = {} }) => {
@@ -89,8 +84,8 @@ export const replicaSet: HealthCheck = (object) => {
   if (number(metadata.generation) > number(status.observedGeneration)) {
     return health("Progressing", "Waiting for rollout to finish: observed replica set generation less than desired generation");
   }
-  const failure = conditionsOf(object).find((c) => c.type === "ReplicaFailure" && c.status === "True");
-  if (failure) return health("Degraded", failure.message);
+  const failure = conditionsOf(object).find((c) => c.type === "ReplicaFailure");
+  if (failure?.status === "True") return health("Degraded", failure.message);
   if (spec.replicas !== undefined && number(status.availableReplicas) < spec.replicas) {
     return health(
       "Progressing",
