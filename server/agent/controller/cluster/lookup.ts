@@ -6,6 +6,7 @@ import type { Deps } from "../deps.ts";
 import type { Destination } from "../destination.ts";
 import { actingAs } from "../projects.ts";
 import { openReader } from "./reader.ts";
+import { tenantEyes } from "./tenant-eyes.ts";
 
 export const LOOKUP = { invalid: "HelmLookupInvalid", refused: "HelmLookupNotPermitted", unavailable: "HelmLookupUnavailable" } as const;
 
@@ -62,7 +63,8 @@ export async function renderReading(
   const account = accountOf(deps, app, destination);
   if (account.kind !== "done") return account;
   const door = await deps.lookup();
-  const reader = await openReader((deps.readAs ?? actingAs)(destination, account.value));
+  const eyes = tenantEyes(deps, app, destination, (deps.readAs ?? actingAs)(destination, account.value));
+  const reader = await openReader(eyes);
   try {
     const rendered = await door.renderReading(request, reader);
     const kept: Failure | undefined = reader.failure();

@@ -32,14 +32,15 @@ export async function orphansOf(
   app: Application,
   exists: (application: string) => boolean,
 ): Promise<KubeObject[]> {
-  const { client } = destination;
+  // Where the project has an account, what belongs to nobody is shown to whom that account would show it.
+  const { client, writer } = destination;
   const { namespace } = app.spec.destination;
   if (!namespace) return [];
   const kinds = newest(await client.discovery.all()).filter((resource) => mayBeOrphaned(destination, resource));
   const found: KubeObject[] = [];
   const work = async () => {
     for (let resource = kinds.pop(); resource; resource = kinds.pop()) {
-      const page = await client.json<{ items?: KubeObject[] }>("GET", resourcePath(resource, namespace), {
+      const page = await writer.json<{ items?: KubeObject[] }>("GET", resourcePath(resource, namespace), {
         query: { limit: PAGE },
         accept: ACCEPT,
       });

@@ -118,6 +118,16 @@ export function readable(target: string): string | undefined {
   return kept ? `${path}?${kept}` : path;
 }
 
+/** What a path that `readable` gave asks for; nothing where it asks which kinds there are, or for the version. */
+export function placeOf(path: string): { group: string; version: string; plural: string; namespace?: string } | undefined {
+  const [root, ...rest] = path.split("?", 1)[0]!.slice(1).split("/");
+  const [group, version, ...inside] = root === "api" ? ["", ...rest] : rest;
+  if (inside[0] === undefined || group === undefined || version === undefined) return undefined;
+  const [plural, namespace] = inside;
+  if (plural === "namespaces" && inside.length > 2) return { group, version, plural: inside[2]!, namespace: namespace! };
+  return { group, version, plural };
+}
+
 async function closed(server: Server): Promise<void> {
   const done = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();

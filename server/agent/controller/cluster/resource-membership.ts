@@ -3,10 +3,12 @@ import type { KubeClient } from "../../../kube/client.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf, type KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
+import { instanceOf } from "../../project/instance.ts";
 import type { Application } from "../application.ts";
 import type { Destination } from "../destination.ts";
 import { belongs } from "../projects.ts";
-import { ownerOf } from "../tracking.ts";
+import { effectiveOwner, ownerOf } from "../tracking.ts";
+import { trim } from "./live.ts";
 
 /** One object, as people name it: the version may be left out. */
 export interface ResourceKey {
@@ -42,14 +44,18 @@ export async function findPart(app: Application, destination: Destination, key: 
   const refused = stop(NOT_PART, `${key.kind} ${key.name} is no part of application ${app.metadata.name}`);
   // Who may not see an object is not told whether it is there.
   if (live.kind !== "done") return live.reason === KUBE.notFound ? refused : live;
-  return (await isPart(app, destination, live.value, GENERATIONS, { left: MAX_LOOKS }))
-    ? done({ object: live.value, resource: kind.value })
+  const part = { object: live.value, resource: kind.value };
+  if (await isPart(app, destination, live.value, GENERATIONS, { left: MAX_LOOKS })) return done(part);
+  return isAwaited(app, destination, live.value) && (await isShown(app, destination, live.value))
+    ? done({ ...part, unowned: true })
     : refused;
 }
 
 export interface Part {
   object: KubeObject;
   resource: Resource;
+  /** Nobody has it yet: where the project has an account, more than that account sees of it is not told. */
+  unowned?: boolean;
 }
 
 async function isPart(
@@ -60,7 +66,9 @@ async function isPart(
   looks: { left: number },
 ): Promise<boolean> {
   if (belongs(app, destination)(object)) return true;
-  if (isAwaited(app, destination, object)) return isVisible(destination, object);
+  // What came of an object that nobody has is shown with it only where there is no account that might see less.
+  if (destination.writer === destination.client && isAwaited(app, destination, object))
+    return !(await isOthers(app, destination, object, generations, { left: MAX_LOOKS }));
   if (generations === 0) return false;
   const { namespace } = object.metadata;
   for (const owner of (object.metadata.ownerReferences ?? []).slice(0, MAX_OWNERS)) {
@@ -88,6 +96,59 @@ function isAwaited(app: Application, { refuse, settings }: Destination, object: 
   return (app.status?.resources ?? []).some(
     (row) => (row.group ?? "") === group && row.kind === kind && row.name === name && (row.namespace ?? "") === (namespace ?? ""),
   );
+}
+
+/** Whether an object that Git wants is shown: what another application has, or has made, is not, whatever the account may read. */
+export async function isShown(app: Application, destination: Destination, object: KubeObject): Promise<boolean> {
+  if (destination.refuse?.(object)) return false;
+  if (belongs(app, destination)(object)) return true;
+  if (await isOthers(app, destination, object, GENERATIONS, { left: MAX_LOOKS })) return false;
+  return isVisible(destination, object);
+}
+
+/** Whether another application has an object, or one that it came of. */
+async function isOthers(
+  app: Application,
+  destination: Destination,
+  object: KubeObject,
+  generations: number,
+  looks: { left: number },
+): Promise<boolean> {
+  const { own, settings } = destination;
+  const instance = instanceOf(app, own);
+  if (ownerOf(object, settings.tracking) !== undefined) return effectiveOwner(trim(object), instance, settings.tracking) !== instance;
+  // Where it comes from is more than can be followed: it is somebody's.
+  if (generations === 0) return true;
+  for await (const above of ownersOf(destination, object, looks))
+    if (above === "unknown" || (await isOthers(app, destination, above, generations - 1, looks))) return true;
+  return false;
+}
+
+/** The objects that an object came of, as far as they are there and are followed. */
+async function* ownersOf({ client }: Destination, object: KubeObject, looks: { left: number }): AsyncGenerator<KubeObject | "unknown"> {
+  const { namespace } = object.metadata;
+  const named = namedAfter(object).map((one) => ({ ...one, uid: undefined }));
+  for (const { apiVersion, kind: of, name, uid } of [...(object.metadata.ownerReferences ?? []), ...named]) {
+    if (looks.left-- <= 0) {
+      yield "unknown";
+      return;
+    }
+    const { group, version, kind } = gvkOf({ apiVersion, kind: of });
+    const found = await client.discovery.find(group, version, kind);
+    const above = found.kind === "done" ? await client.get(found.value, found.value.namespaced ? namespace : undefined, name) : found;
+    if (above.kind === "again") yield "unknown";
+    if (above.kind === "done" && (uid === undefined ? isNamedAfter(object, above.value) : above.value.metadata.uid === uid))
+      yield above.value;
+  }
+}
+
+/** What an object that names no owner may have come of, by its name. */
+function namedAfter({ apiVersion, kind, metadata: { name } }: KubeObject): { apiVersion: string; kind: string; name: string }[] {
+  if (apiVersion !== "v1") return [];
+  if (kind === "Endpoints") return [{ apiVersion: "v1", kind: "Service", name }];
+  if (kind !== "PersistentVolumeClaim" || !/-\d+$/.test(name)) return [];
+  const words = name.split("-").slice(0, -1);
+  return words.slice(1).map((_, i) => ({ apiVersion: "apps/v1", kind: "StatefulSet", name: words.slice(i + 1).join("-") }));
 }
 
 /** Nobody has it: then it is shown only to whom the project's account would show it. */

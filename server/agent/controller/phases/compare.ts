@@ -1,5 +1,7 @@
 import type { Failure } from "../../../base/outcome.ts";
 import { instanceOf } from "../../project/instance.ts";
+import { tenantOf } from "../../project/tenant.ts";
+import { isShown } from "../cluster/resource-membership.ts";
 import { kindId } from "../cluster/watch-kinds.ts";
 import { comparing, covered, dryRun } from "../compare/compare.ts";
 import { ignoring } from "../compare/ignore.ts";
@@ -57,7 +59,10 @@ export async function lookUpUnlabelled({ app, memory, destination }: Placed, tar
     open.map(async ({ key, resource, object }) => {
       // An account that may not read it is not told that it is there.
       const got = await destination.writer.get(resource!, object.metadata.namespace, object.metadata.name);
-      if (got.kind === "done" || got.kind === "stop") memory.unlabelled.set(key, got.kind === "done" ? got.value : undefined);
+      if (got.kind === "again") return;
+      // Nor is a tenant told how the object of another application is.
+      const shown = got.kind === "done" && (tenantOf(app) === undefined || (await isShown(app, destination, got.value)));
+      memory.unlabelled.set(key, shown ? got.value : undefined);
     }),
   );
 }

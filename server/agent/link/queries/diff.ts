@@ -6,14 +6,13 @@ import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { type Application, META, type ResourceStatus, revisionsOf } from "../../controller/application.ts";
 import { trim } from "../../controller/cluster/live.ts";
+import { isShown } from "../../controller/cluster/resource-membership.ts";
 import { attempt, comparing, countedOf, covered } from "../../controller/compare/compare.ts";
 import type { Target } from "../../controller/compare/normalise.ts";
 import { withoutUnknownFields } from "../../controller/compare/unknown-fields.ts";
 import { csv, hookOf } from "../../controller/order.ts";
 import { belongs } from "../../controller/projects.ts";
 import { toTargets } from "../../controller/render.ts";
-import { effectiveOwner, ownerOf } from "../../controller/tracking.ts";
-import { instanceOf } from "../../project/instance.ts";
 import type { Rendered } from "../../repo/types.ts";
 import { asAsked } from "./asked-sources.ts";
 import { differing, fieldAt, lacking, overlay } from "./fields.ts";
@@ -83,16 +82,8 @@ class Look {
     const got = await client.get(target.resource, namespace, name);
     if (got.kind !== "done") return got.reason === KUBE.notFound ? done(entry(target.object, "create", { desired: wish() })) : got;
     const live = got.value;
-    const owner = ownerOf(live, settings.tracking);
-    // Another application has it: the comparison says so, and what is in it is not this one's to show.
-    const instance = instanceOf(app, destination.own);
-    if (owner !== undefined && effectiveOwner(trim(live), instance, settings.tracking) !== instance)
-      return done(entry(target.object, "update", { desired: wish() }));
-    // Nobody has it: then it is shown only to whom the project's account would show it.
-    if (owner === undefined && destination.writer !== client) {
-      const seen = await destination.writer.get(target.resource, namespace, name);
-      if (seen.kind !== "done") return seen.kind === "again" ? seen : done(entry(target.object, "update", { desired: wish() }));
-    }
+    // What another application has, or the project's account does not see, is not this one's to show.
+    if (!(await isShown(app, destination, live))) return done(entry(target.object, "update", { desired: wish() }));
     if (covered(target.object, trim(live))) return done(undefined);
     const how = comparing(app, settings, target.object);
     const tried = await withoutUnknownFields(target, app.spec.syncPolicy?.syncOptions ?? [], () => attempt(client, target, live, how));

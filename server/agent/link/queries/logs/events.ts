@@ -9,7 +9,7 @@ import { descendants } from "../../../controller/cluster/descendants.ts";
 import { defined } from "../../deliveries/spec.ts";
 import { type ReadOnlyContext, withReadOnlyContext } from "../read-only-context.ts";
 import { objectOf, type Read } from "../task.ts";
-import { rootsOf } from "../tree/tree.ts";
+import { parentsIn, rootsOf } from "../tree/tree.ts";
 
 type Events = Schemas["ApplicationEvents"];
 type Event = Events["items"][number];
@@ -72,7 +72,7 @@ export async function partsOf(
   const gathering = new Below(readOnlyContext.destination, { home: readOnlyContext.app.spec.destination.namespace });
   const roots = await rootsOf(readOnlyContext, gathering);
   if (roots.kind !== "done") return roots;
-  const present = [...roots.value.values()].flatMap(({ object }) => object ?? []);
+  const present = parentsIn(roots.value);
   const below = descendants(present, await gathering.of(present));
   const parents = new Map(below.map(({ object, parents }) => [object, parents]));
   return done({ objects: [...present, ...below.map(({ object }) => object)], parents, truncated: gathering.truncated });

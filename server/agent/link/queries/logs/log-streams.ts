@@ -1,5 +1,6 @@
 import type { Schemas } from "../../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../../base/outcome.ts";
+import type { KubeClient } from "../../../../kube/client.ts";
 import type { KubeObject } from "../../../../kube/object.ts";
 import { type Resource, resourcePath } from "../../../../kube/path.ts";
 import type { Application } from "../../../controller/application.ts";
@@ -38,14 +39,15 @@ export async function applicationLogs(tc: TaskContext, task: Question, tell: Tel
   return withReadOnlyContext(tc, app.value as Application, async (readOnlyContext): Promise<Outcome<undefined>> => {
     const pods = await podsOf(readOnlyContext, wish.value.resource);
     if (pods.kind !== "done") return pods;
-    const all = pods.value.flatMap((pod) => streamsOf(pod, wish.value.container));
-    if (all.length === 0) return stop("NothingWrites", nothing(wish.value, pods.value));
+    const { items, client } = pods.value;
+    const all = items.flatMap((pod) => streamsOf(pod, wish.value.container));
+    if (all.length === 0) return stop("NothingWrites", nothing(wish.value, items));
     const streams = all.slice(0, MAX_STREAMS);
     await tell("system", JSON.stringify({ streams } satisfies Schemas["ApplicationLogOpen"]));
     if (all.length > streams.length)
       void tell("system", `${all.length - streams.length} more containers are not shown: name a Pod or a container`);
     const bytes = { left: MAX_BYTES };
-    const ended = await Promise.all(streams.map((one) => copy(readOnlyContext, one, wish.value, tell, bytes, signal)));
+    const ended = await Promise.all(streams.map((one) => copy(client, one, wish.value, tell, bytes, signal)));
     if (bytes.left <= 0) void tell("system", `more than ${MAX_BYTES / 1_000_000} MB: ended`);
     const failed = ended.find((one) => one.kind !== "done");
     return failed && ended.every((one) => one.kind !== "done") ? failed : done(undefined);
@@ -54,7 +56,7 @@ export async function applicationLogs(tc: TaskContext, task: Question, tell: Tel
 
 /** One container's log, line by line, no faster than the service takes it. */
 async function copy(
-  { destination }: ReadOnlyContext,
+  client: KubeClient,
   { namespace, pod, container }: Stream,
   { tail, since, previous, follow }: Wish,
   tell: Tell,
@@ -63,7 +65,7 @@ async function copy(
 ): Promise<Outcome<undefined>> {
   const path = `${resourcePath(POD, namespace, pod)}/log`;
   const query = { container, tailLines: tail, sinceSeconds: since, previous, follow, timestamps: true, limitBytes: MAX_BYTES };
-  const body = await destination.client.stream(path, query, signal);
+  const body = await client.stream(path, query, signal);
   if (signal.aborted) return done(undefined);
   if (body.kind !== "done") {
     void tell("system", `${pod}/${container}: ${body.message}`);
@@ -104,12 +106,21 @@ async function copy(
   return done(undefined);
 }
 
+interface Pods {
+  items: KubeObject[];
+  /** Who reads what they write. */
+  client: KubeClient;
+}
+
 /** The Pods of one object of the application, or all that it has; the newest first. */
-async function podsOf(readOnlyContext: ReadOnlyContext, key: ResourceKey | undefined): Promise<Outcome<KubeObject[]>> {
-  const part = key && (await findPart(readOnlyContext.app, readOnlyContext.destination, key));
+async function podsOf(readOnlyContext: ReadOnlyContext, key: ResourceKey | undefined): Promise<Outcome<Pods>> {
+  const { app, destination } = readOnlyContext;
+  const { client, writer } = destination;
+  const part = key && (await findPart(app, destination, key));
   if (part && part.kind !== "done") return part;
   const isPod = (object: KubeObject) => object.kind === "Pod" && object.apiVersion === "v1";
-  if (part && isPod(part.value.object)) return done([part.value.object]);
+  // Who may see a Pod that is nobody's may not read what it writes by that alone.
+  if (part && isPod(part.value.object)) return done({ items: [part.value.object], client: part.value.unowned ? writer : client });
   const parts = await partsOf(readOnlyContext);
   if (parts.kind !== "done") return parts;
   const { objects, parents } = parts.value;
@@ -117,7 +128,7 @@ async function podsOf(readOnlyContext: ReadOnlyContext, key: ResourceKey | undef
   // Parents come before what came of them.
   const mine = part ? objects.filter((one) => parents.get(one)?.some((uid) => within.has(uid)) && within.add(one.metadata.uid)) : objects;
   const born = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? "";
-  return done(mine.filter(isPod).sort((a, b) => (born(a) < born(b) ? 1 : -1)));
+  return done({ items: mine.filter(isPod).sort((a, b) => (born(a) < born(b) ? 1 : -1)), client });
 }
 
 function streamsOf(pod: KubeObject, wanted: string | undefined): Stream[] {

@@ -6,6 +6,7 @@ import type { Resource } from "../../../../kube/path.ts";
 import { type Application, META, type ResourceStatus } from "../../../controller/application.ts";
 import { Below } from "../../../controller/cluster/below.ts";
 import { descendants } from "../../../controller/cluster/descendants.ts";
+import { isShown } from "../../../controller/cluster/resource-membership.ts";
 import { hookOf } from "../../../controller/order.ts";
 import { belongs } from "../../../controller/projects.ts";
 import { appLabel } from "../../../controller/tracking.ts";
@@ -28,7 +29,7 @@ export const applicationTree: Read = async (tc, task) => {
     const gathering = new Below(readOnlyContext.destination, { home: readOnlyContext.app.spec.destination.namespace });
     const roots = await rootsOf(readOnlyContext, gathering);
     if (roots.kind !== "done") return roots;
-    const present = [...roots.value.values()].flatMap(({ object }) => object ?? []);
+    const present = parentsIn(roots.value);
     const below = descendants(present, await gathering.of(present));
     const { judge } = readOnlyContext.destination.settings;
     const shown = below.slice(0, Math.max(0, MAX_NODES - roots.value.size));
@@ -53,7 +54,13 @@ export const applicationTree: Read = async (tc, task) => {
 interface Root {
   row?: ResourceStatus;
   object?: KubeObject;
+  /** Nobody has it yet, and an account writes for the project: what came of it may be more than that account sees. */
+  unowned?: boolean;
 }
+
+/** The roots of which it is shown what came of them. */
+export const parentsIn = (roots: ReadonlyMap<string, Root>): KubeObject[] =>
+  [...roots.values()].flatMap(({ object, unowned }) => (object && !unowned ? object : []));
 
 function rootNode(object: KubeObject | undefined, row: ResourceStatus | undefined, health: ReturnType<typeof Object> | undefined): Node {
   const { group, version = "", kind = "", namespace, name = "", status } = row ?? {};
@@ -108,7 +115,9 @@ export async function rootsOf({ app, destination }: ReadOnlyContext, below: Belo
       const found = await destination.client.discovery.find(group, version, kind);
       if (found.kind !== "done" || destination.refuse?.(shapeOf(root.row!), found.value)) return;
       const got = await destination.client.get(found.value, found.value.namespaced ? namespace : undefined, name);
-      if (got.kind === "done") root.object = got.value;
+      if (got.kind !== "done" || !(await isShown(app, destination, got.value))) return;
+      root.object = got.value;
+      root.unowned = destination.writer !== destination.client && !mine(got.value);
     },
     PARALLEL,
   );
