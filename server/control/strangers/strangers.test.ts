@@ -177,8 +177,8 @@ describe("a thousand agents behind one address come back within a minute", () =>
     }
     expect(agents.filter(({ at }) => at !== undefined)).toHaveLength(0);
     expect(now / 1_000).toBeLessThan(withinSeconds);
-    // What costs a look-up and a signature: a first hundred and twenty a second, and those that were paid for with a greeting.
-    expect(looked).toBeLessThanOrEqual(100 + (20 * now) / 1_000 + 1 + (flood.greetings ? 1_000 + (100 * now) / 1_000 : 0));
+    // What costs a look-up and a signature: a first fifty and two a second, and those that were paid for with a greeting.
+    expect(looked).toBeLessThanOrEqual(50 + (2 * now) / 1_000 + 1 + (flood.greetings ? 1_000 + (100 * now) / 1_000 : 0));
   });
   test("another address is not doubted for one that fails", () => {
     const strangers = new Strangers({ now: () => 0 });

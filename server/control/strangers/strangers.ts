@@ -35,7 +35,7 @@ export class Strangers {
     this.proxies = new TrustedProxies(trustedProxies);
     this.sockets = new StrangerSockets({ total: connections, each: Math.max(Math.floor(connections / 4), 1) }, cut);
     this.#greetings = new Rates({ burst: 1_000, perSecond: 100 }, now);
-    this.#failures = new Rates({ burst: 100, perSecond: 20 }, now);
+    this.#failures = new Rates({ burst: 50, perSecond: 2 }, now);
   }
 
   /** Whether a worker of this address may greet. It is counted. */

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { request } from "node:http";
-import { ask, startService, type TestService } from "../../testing/service.ts";
+import { connect } from "node:net";
+import { ask, eventually, startService, type TestService } from "../../testing/service.ts";
 import { TestWorker } from "../../testing/worker.ts";
 
 let s: TestService;
@@ -66,6 +68,40 @@ test("a connection whose call was refused with its whole body takes the next cal
   expect(await call(key("z"))).toMatchObject({ status: 401, again: true });
   expect(await call(key("z"))).toMatchObject({ status: 401, again: true });
   agent.destroy();
+});
+
+test("the oldest of an address's unfinished enrolments is closed without an answer when a new one needs its room", async () => {
+  const half = "POST /v1/worker/enrol HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+  const { bodies } = s.running.services.strangers;
+  const sockets = [];
+  for (let i = 0; i < 65; i++) {
+    const socket = connect(Number(new URL(s.url).port), "127.0.0.1");
+    let got = "";
+    socket.on("data", (bytes: Buffer) => {
+      got += bytes;
+    });
+    const closed = once(socket, "close").then(() => got);
+    socket.write(half);
+    await eventually("the body is read", async () => bodies.reading === Math.min(i + 1, 64));
+    sockets.push({ socket, closed });
+  }
+  expect(await sockets[0]!.closed).toBe("");
+  expect(bodies.reading).toBe(64);
+  for (const { socket } of sockets) socket.destroy();
+  await eventually("nothing is left", async () => bodies.reading === 0);
+});
+
+test("a greeting from the front is the same as that of all steps, and other forms of it still get theirs", async () => {
+  const nonce = "n".repeat(22);
+  const front = await ask(s.url, "GET", `/v1/worker/hello?nonce=${nonce}`);
+  const steps = await ask(s.url, "GET", `/v1/worker/hello?nonce=%6e${nonce.slice(1)}`);
+  for (const answer of [front, steps]) {
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answer.body).sort()).toEqual(["keyId", "nonce", "publicKey", "signature"]);
+  }
+  const fields = (of: typeof front) => [...of.headers].filter(([name]) => !/^(date|request-id|content-length)$/.test(name));
+  expect(fields(front)).toEqual(fields(steps));
+  expect((await ask(s.url, "GET", "/v1/worker/hello?nonce=short")).body.code).toBe("invalid_request");
 });
 
 describe("forged proofs are held against the network that they came from", () => {

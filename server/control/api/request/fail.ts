@@ -5,7 +5,7 @@ import { Problem } from "../../domain/problem.ts";
 import { LABEL, type Scope } from "../../domain/scope.ts";
 import { addAudit } from "../../store/audit.ts";
 import { answerEarly } from "../early-response.ts";
-import { isDenied } from "../front/front.ts";
+import { isDenied } from "../front/refuse.ts";
 import { toProblem } from "../problems.ts";
 import type { Services } from "../services.ts";
 import { targetOf } from "../write.ts";

@@ -16,8 +16,8 @@ import { webhookRefused } from "./refused.ts";
 type Reply = Awaited<ReturnType<Handler<"receiveWebhook">>>;
 
 /**
- * A host says that something changed. In this order: is the address one of ours, how often, how large, which webhook, is it signed with its
- * secret; only then is the body parsed. What comes of it is that agents look again, which they do anyway: so a call that is repeated does no harm.
+ * A host says that something changed. In this order: is the address one of ours, how often (both at the front), how large, which webhook, is it
+ * signed with its secret; only then is the body parsed. What comes of it is that agents look again, which they do anyway: so a call that is repeated does no harm.
  */
 export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
   const count = (provider: string, outcome: string) => s.metrics.webhooks.inc({ provider, outcome });
@@ -31,7 +31,6 @@ export const receiveWebhook = (s: Services): Handler<"receiveWebhook"> => {
     }
     let body: Buffer;
     try {
-      s.webhooks.bounds.admit(call.params.hook);
       const sender = `webhook ${named.account}/${named.uid}`;
       body = await s.strangers.bodies.read(bytes, { sender, max: MAX_BYTES, announced, deadlineMs: DEADLINE_MS });
     } catch (error) {

@@ -9,6 +9,23 @@ export interface Incoming {
   bytes: Uint8Array;
 }
 
+/** Where hosts put a secret, or what they make with it. */
+const PROOFS = [
+  "authorization",
+  "x-forgejo-signature",
+  "x-gitea-signature",
+  "x-gitlab-token",
+  "x-gogs-signature",
+  "x-hub-signature",
+  "x-hub-signature-256",
+  "x-outpost-signature",
+];
+
+/** Whether the head of a call has anything by which some provider could take it for signed. */
+export function maybeSigned(headers: IncomingHttpHeaders, url: string): boolean {
+  return PROOFS.some((name) => headers[name] !== undefined) || /[?&]secret=/.test(url);
+}
+
 /** Whether a text is the secret, in a time that tells nothing of either. */
 export function isSecret(given: string | undefined, secret: Secret): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();

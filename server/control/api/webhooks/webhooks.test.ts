@@ -249,44 +249,65 @@ test("what is too large is refused before it is read, announced or not", async (
   expect((await refused()) - before).toBe(2);
 });
 
-test("a webhook that is called too often is told to wait; an address that was made up is refused without reading a byte", async () => {
+test("a webhook that one address calls too often tells it to wait, before the body; an address that was made up is refused without reading a byte", async () => {
   const { path, secret } = await hook("often");
   const { bounds } = s.running.services.webhooks;
-  const admit = bounds.admit.bind(bounds);
+  const reads = bounds.reads.bind(bounds);
   // Others call it as often as they are let, until just before this call: its bound fills by the clock.
-  bounds.admit = (address) => {
-    try {
-      for (;;) admit(address);
-    } catch {}
-    admit(address);
+  bounds.reads = (address, network) => {
+    while (reads(address, network));
+    return reads(address, network);
   };
+  const half = (to: string) => `POST ${to} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Length: 10000000\r\n\r\n{`;
   try {
     const answer = await tell(path, secret, { url: URL_ });
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "1"]);
+    expect(await answerTo(half(path))).toMatch(/^HTTP\/1\.1 429 /);
+    expect(await answerTo(half("/v1/hooks/made-up"))).toMatch(/^HTTP\/1\.1 401 /);
     expect(await tell("/v1/hooks/made-up", secret, { url: URL_ })).toMatchObject({ status: 401, body: { code: "webhook_refused" } });
   } finally {
-    bounds.admit = admit;
+    bounds.reads = reads;
   }
 });
 
-test("an address may be called 200 times at once and 20 times a second; many made-up ones take no memory", () => {
+test("of calls with nothing in their head that could be a secret, few are read; the others are refused before their body", async () => {
+  const { path, secret } = await hook("bare");
+  const half = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n{`;
+  const { bounds } = s.running.services.webhooks;
+  while (bounds.readsUnsigned(path.split("/").pop()!));
+  expect(await answerTo(half)).toMatch(/^HTTP\/1\.1 401 [\s\S]*webhook_refused/);
+  expect((await tell(path, secret, { url: URL_ })).status).toBe(202);
+});
+
+/** What comes back to bytes that are not all of a request. */
+async function answerTo(text: string): Promise<string> {
+  const socket = connect(Number(new URL(s.url).port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write(text);
+  let got = "";
+  for await (const chunk of socket) {
+    got += String(chunk);
+    if (got.endsWith("}")) break;
+  }
+  return got;
+}
+
+test("one address may call a webhook 200 times at once and 20 times a second; many made-up ones take no memory", () => {
   let now = 0;
   const bounds = new HookBounds(() => now);
-  const calls = (address: string, most: number) => {
-    for (let n = 0; n < most; n++)
-      try {
-        bounds.admit(address);
-      } catch {
-        return n;
-      }
-    return most;
+  const calls = (hook: string, network: string) => {
+    let n = 0;
+    while (n < 1_000 && bounds.reads(hook, network)) n++;
+    return n;
   };
-  expect(calls("a", 1_000)).toBe(200);
-  expect(calls("b", 10)).toBe(10);
+  expect(calls("a", "stranger")).toBe(200);
+  expect(calls("a", "host")).toBe(200);
+  expect(calls("b", "stranger")).toBe(200);
   now += 1_000;
-  expect(calls("a", 1_000)).toBe(20);
-  for (let i = 0; i < 30_000; i++) bounds.admit(`made-up-${i}`);
-  expect(bounds.addresses).toBeLessThanOrEqual(10_000);
+  expect(calls("a", "stranger")).toBe(20);
+  for (let i = 0; i < 30_000; i++) bounds.reads(`made-up-${i}`, "x");
+  for (let i = 0; i < 30_000; i++) bounds.readsUnsigned(`made-up-${i}`);
+  expect(bounds.names).toBeLessThanOrEqual(20_000);
 });
 
 test("the secret is nowhere in the store, and who has asked for it is in the audit trail", async () => {
