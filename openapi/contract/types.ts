@@ -2153,6 +2153,16 @@ export interface components {
              * @enum {string}
              */
             cause?: "Manual" | "Automated" | "SelfHeal" | "Rollback";
+            /** @description Images of the objects that it deployed; 50 at the most. */
+            images?: string[];
+            /** @description What it was made from, in the form of Argo CD. Values and patches that are longer than 8 KB are left out. */
+            source?: {
+                [key: string]: unknown;
+            };
+            /** @description The same of an application with several sources. */
+            sources?: {
+                [key: string]: unknown;
+            }[];
         };
         RollbackRequest: {
             /** @description `id` of an entry of the history. */

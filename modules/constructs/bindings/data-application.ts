@@ -1054,6 +1054,11 @@ export class DataApplicationStatusHistoryReference extends ComplexObject {
     return this.getNumberAttribute("id");
   }
 
+  /** Images of the objects that it deployed; 50 at the most. */
+  get images(): string[] {
+    return Token.asList(this.interpolationForAttribute("images"));
+  }
+
   get initiatedBy(): string {
     return this.getStringAttribute("initiated_by");
   }
@@ -1064,6 +1069,16 @@ export class DataApplicationStatusHistoryReference extends ComplexObject {
 
   get revisions(): string[] {
     return Token.asList(this.interpolationForAttribute("revisions"));
+  }
+
+  /** What it was made from, in the form of Argo CD. Values and patches that are longer than 8 KB are left out. JSON text, as `jsonencode({...})` gives. */
+  get source(): string {
+    return this.getStringAttribute("source");
+  }
+
+  /** The same of an application with several sources. Each is JSON text, as `jsonencode({...})` gives. */
+  get sources(): string[] {
+    return Token.asList(this.interpolationForAttribute("sources"));
   }
 }
 

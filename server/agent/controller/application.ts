@@ -150,6 +150,7 @@ export interface HistoryEntry extends Deployed {
   deployStartedAt?: string;
   initiatedBy?: Operation["initiatedBy"];
   cause?: Cause;
+  images?: string[];
 }
 
 export interface ApplicationStatus {

@@ -2,12 +2,13 @@ import type { Command } from "commander";
 import { stringify } from "yaml";
 import type { Schemas } from "../../../openapi/client.ts";
 import { printable } from "../../base/colour.ts";
-import { historyTable, resourceTable } from "../objects/describe.ts";
+import { resourceTable } from "../objects/describe.ts";
 import { resourceName } from "../objects/nouns.ts";
 import type { Io } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
 import { type Json, say, showAs } from "../show.ts";
 import { diffVerb } from "./diff.ts";
+import { historyVerb } from "./history.ts";
 import { logVerbs } from "./logs.ts";
 import { operationVerbs } from "./operation.ts";
 import { pauseVerbs, refreshVerb } from "./pause.ts";
@@ -20,17 +21,7 @@ export function appVerbs(app: Command, io: Io): void {
   refreshVerb(app, io);
   pauseVerbs(app, io);
   diffVerb(app, io);
-  app
-    .command("history <id>")
-    .summary("what was deployed, newest first")
-    .action(
-      verb(io, async (s, id: string) => {
-        const history = await (await s.api()).call<Schemas["History"]>("getApplicationHistory", { path: { id } });
-        if (s.format === "name") for (const h of history.items) s.io.out.write(`${h.id}\n`);
-        else if (history.items.length === 0 && s.format !== "json" && s.format !== "yaml") say(s, s.e.dim("never deployed"));
-        else showAs(s, history, () => historyTable(history.items, s.c));
-      }),
-    );
+  historyVerb(app, io);
   app
     .command("manifests <id>")
     .summary("the objects that Git describes, as the agent renders them")

@@ -240,6 +240,14 @@ export function retryAt(state: OperationState): number | undefined {
   return at ? Date.parse(at) : undefined;
 }
 
+/** The images are for people who choose an entry; more would only lengthen every status. */
+const MOST_IMAGES = 50;
+
+function imagesOf({ syncResult }: OperationState): { images?: string[] } {
+  const images = [...new Set((syncResult?.resources ?? []).flatMap((resource) => resource.images ?? []))].sort();
+  return images.length ? { images: images.slice(0, MOST_IMAGES) } : {};
+}
+
 /** Full syncs that succeeded, oldest first. */
 export function history(app: Application, state: OperationState, old: HistoryEntry[] | undefined) {
   const entries = old ?? [];
@@ -252,6 +260,7 @@ export function history(app: Application, state: OperationState, old: HistoryEnt
     deployStartedAt: state.startedAt,
     initiatedBy: state.operation.initiatedBy,
     cause: causeOf(state.operation),
+    ...imagesOf(state),
   };
   return limit > 0 ? [...entries, entry].slice(-limit) : [];
 }

@@ -84,8 +84,8 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
           },
         ],
         history: [
-          { id: 3, revision: "abc", deployedAt: "2026-01-01T00:00:00Z", initiatedBy: "automated", cause: "Automated" },
-          { id: 4, revision: "abd", deployedAt: "2026-01-01T00:00:00Z", initiatedBy: "eve", cause: "Rollback" },
+          { id: 3, revision: "abc", deployedAt: "2026-01-01T00:00:00Z", source, initiatedBy: "automated", cause: "Automated" },
+          { id: 4, revision: "abd", deployedAt: "2026-01-01T00:00:00Z", source, initiatedBy: "eve", cause: "Rollback" },
         ],
         images: ["web:1"],
         externalUrls: ["https://shop.example/"],
@@ -173,4 +173,16 @@ const table: [string, { given: KubeObject; want: Record<string, unknown> }][] = 
 ];
 test.each(table)("tells %s", (_name, { given, want }) => {
   expect(toStatus(given)).toEqual(want);
+});
+
+test("a source in the history keeps what makes it out, and no values that make every report long", () => {
+  const long = { ...source, helm: { values: "x".repeat(9_000), releaseName: "web" } };
+  const entry = { id: 0, deployedAt: "2026-01-01T00:00:00Z", images: ["web:1"] };
+  const history = [
+    { ...entry, source: long },
+    { ...entry, source: { ...source, path: "y".repeat(9_000) } },
+    { ...entry, sources: [source, long] },
+  ];
+  const short = { ...source, helm: { releaseName: "web" } };
+  expect(toStatus(app({ history })).history).toEqual([{ ...entry, source: short }, entry, { ...entry, sources: [source, short] }]);
 });

@@ -134,7 +134,34 @@ function toHistory(h: Loose) {
     initiatedBy: text(by?.username) ?? (by?.automated ? "automated" : undefined),
     // Another controller than ours does not keep it; who began it tells most.
     cause: CAUSE.includes(h?.cause) ? h.cause : causeBy(by),
+    images: texts(h?.images),
+    source: toSource(h?.source),
+    sources: list(h?.sources).length ? list(h.sources).map((one) => toSource(one) ?? {}) : undefined,
   });
+}
+
+/** Every report of a status carries up to ten of them. */
+const LONGEST_SOURCE = 8_192;
+const LONG_FIELDS = [
+  "helm.values",
+  "helm.valuesObject",
+  "helm.parameters",
+  "kustomize.patches",
+  "directory.jsonnet",
+  "plugin.env",
+  "plugin.parameters",
+];
+
+/** A source as it was deployed; what makes it too long is left out. */
+function toSource(source: Loose): Record<string, unknown> | undefined {
+  if (typeof source !== "object" || source === null || Array.isArray(source)) return undefined;
+  if (JSON.stringify(source).length <= LONGEST_SOURCE) return source;
+  const short = structuredClone(source);
+  for (const path of LONG_FIELDS) {
+    const [tool, field] = path.split(".") as [string, string];
+    if (short[tool]) delete short[tool][field];
+  }
+  return JSON.stringify(short).length <= LONGEST_SOURCE ? short : undefined;
 }
 
 const list = (value: unknown): Loose[] => (Array.isArray(value) ? value : []);
