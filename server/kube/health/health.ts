@@ -33,10 +33,12 @@ export function builtIn(object: KubeObject): Health | undefined {
 
 /** The ecosystem's checks read a null as a field or an item that is not there. */
 function present(object: KubeObject): KubeObject {
+  const { metadata = { name: "" } } = object;
   const [spec, status] = [withoutNulls(object.spec), withoutNulls(object.status)];
-  const { generation = undefined, ...metadata } = object.metadata ?? { name: "" };
-  if (spec === object.spec && status === object.status && object.metadata && generation !== null) return object;
-  return { ...object, metadata: typeof generation === "number" ? { ...metadata, generation } : metadata, spec, status };
+  const known = (metadata.generation as unknown) !== null;
+  if (known && spec === object.spec && status === object.status && object.metadata) return object;
+  const { generation: _, ...rest } = metadata;
+  return { ...object, metadata: known ? metadata : rest, spec, status };
 }
 
 const WILD = Object.entries(CHECKS).filter(([key]) => key.includes("*"));
