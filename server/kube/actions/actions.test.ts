@@ -91,20 +91,32 @@ const lists: [string, { given: KubeObject; want: string }][] = [
     "one instance cannot give way to another",
     {
       given: object("postgresql.cnpg.io/v1", "Cluster", {}, { instancesStatus: { healthy: ["a"] } }),
-      want: "restart, reload, promote!, suspend, hibernate",
-    },
-  ],
-  [
-    "a cluster that sleeps",
-    {
-      given: object("postgresql.cnpg.io/v1", "Cluster", {}, {}, { annotations: { "cnpg.io/hibernation": "on" } }),
-      want: "restart, reload, promote!, suspend, rehydrate",
+      want: "restart, reload, promote!, suspend",
     },
   ],
   ["a kind without actions", { given: object("v1", "ConfigMap"), want: "" }],
 ];
 test.each(lists)("what can be done: %s", (_, { given, want }) => {
   expect(listed(given)).toBe(want);
+});
+
+test("an action that takes something out makes nothing on the way, and resumes only what is suspended", () => {
+  const changed = (given: KubeObject, action: string) => {
+    const ran = runAction(given, action, {}, NOW);
+    if (ran.kind !== "done" || ran.value.kind !== "change") throw new Error("it changes nothing");
+    return ran.value.object;
+  };
+  const scaler = object("keda.sh/v1alpha1", "ScaledJob");
+  expect(changed(scaler, "resume")).toEqual(scaler);
+  for (const [apiVersion, kind] of [
+    ["batch/v1", "CronJob"],
+    ["source.toolkit.fluxcd.io/v1", "HelmChart"],
+    ["k8s.mariadb.com/v1alpha1", "MariaDB"],
+  ] as const) {
+    expect(changed(object(apiVersion, kind, { a: 1 }), "resume")).toEqual(object(apiVersion, kind, { a: 1 }));
+    expect(changed(object(apiVersion, kind, { suspend: true }), "resume").spec).toEqual({ suspend: false });
+  }
+  expect(changed(object("apps/v1", "Deployment", { paused: true }), "resume").spec).toEqual({});
 });
 
 const template = { metadata: { annotations: { a: "b" } } };

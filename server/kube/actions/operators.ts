@@ -42,8 +42,6 @@ const scaledObject: Action[] = [
 const isPaused = ({ spec }: KubeObject): boolean => spec?.pause === true;
 
 const LOOP = "cnpg.io/reconciliationLoop";
-const HIBERNATION = "cnpg.io/hibernation";
-const sleeps = (object: KubeObject): boolean => annotationOf(object, HIBERNATION) === "on";
 const isStopped = (object: KubeObject): boolean => annotationOf(object, LOOP) === "disabled";
 
 /** `any` is the one after the primary, `2` the second of the cluster, anything else a whole name. */
@@ -91,9 +89,6 @@ export const operators: Record<string, Action[]> = {
     promote,
     { name: "suspend", offered: (object) => !isStopped(object), run: set([annotation(LOOP), "disabled"]) },
     { name: "resume", offered: isStopped, run: forget(LOOP) },
-    // Its pods go and its volumes stay.
-    { name: "hibernate", offered: (object) => !sleeps(object), run: set([annotation(HIBERNATION), "on"]) },
-    { name: "rehydrate", offered: sleeps, run: set([annotation(HIBERNATION), "off"]) },
   ],
   "psmdb.percona.com/PerconaServerMongoDB": [
     { name: "pause", disabled: isPaused, run: set([["spec", "pause"], true]) },

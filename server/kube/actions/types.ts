@@ -42,11 +42,13 @@ export interface Offer {
 /** `2026-01-31T12:00:00Z`, as Kubernetes writes times. */
 export const timestamp = (now: Date): string => now.toISOString().replace(/\.\d+/, "");
 
-/** Writes one value deep inside, with the objects on the way made as needed. */
+/** Writes one value deep inside, with the objects on the way made as needed; undefined takes out what is there. */
 export function write(object: KubeObject, path: readonly string[], value: unknown): undefined {
   let at = object as Record<string, unknown>;
   for (const step of path.slice(0, -1)) {
-    if (typeof at[step] !== "object" || at[step] === null) at[step] = {};
+    const absent = typeof at[step] !== "object" || at[step] === null;
+    if (absent && value === undefined) return undefined;
+    if (absent) at[step] = {};
     at = at[step] as Record<string, unknown>;
   }
   const last = path.at(-1)!;

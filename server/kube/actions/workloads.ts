@@ -18,7 +18,11 @@ const scale: Action = {
 const isPaused = ({ spec }: KubeObject): boolean => spec?.paused === true;
 export const isSuspended = ({ spec }: KubeObject): boolean => spec?.suspend === true;
 export const suspendRun = set([["spec", "suspend"], true]);
-export const resumeRun = set([["spec", "suspend"], false]);
+/** What was never suspended stays as it is written. */
+export const resumeRun: Action["run"] = (object) => {
+  if (isSuspended(object)) object.spec.suspend = false;
+  return undefined;
+};
 /** Of the two only the one that makes a difference is listed. */
 export const suspendOrResume: Action[] = [
   { name: "suspend", offered: (object) => !isSuspended(object), run: suspendRun },
@@ -54,7 +58,8 @@ export const ownedBy = ({ apiVersion, kind, metadata }: KubeObject, controls = f
   ...(controls ? { blockOwnerDeletion: true, controller: true } : {}),
   kind,
   name: metadata.name,
-  uid: metadata.uid ?? "",
+  // Every object in a cluster has one; JSON leaves out what is undefined.
+  uid: metadata.uid!,
 });
 
 /** A job as the schedule would make it, as `kubectl create job --from` does. */
@@ -88,7 +93,7 @@ export const workloads: Record<string, Action[]> = {
   "apps/Deployment": [
     restart,
     { name: "pause", disabled: isPaused, run: set([["spec", "paused"], true]) },
-    { name: "resume", disabled: (object) => !isPaused(object), run: set([["spec", "paused"], false]) },
+    { name: "resume", disabled: (object) => !isPaused(object), run: set([["spec", "paused"], undefined]) },
     scale,
   ],
   "apps/StatefulSet": [restart, scale],
