@@ -19,6 +19,7 @@ test.each([
   [{ [WAVE]: "-2" }, -2],
   [{ [WAVE]: " 2" }, 0],
   [{ [WAVE]: "1.5" }, 0],
+  [{ [WAVE]: "99999999999" }, 99_999_999_999],
   [{ [WAVE]: "" }, 0],
   [{ "helm.sh/hook-weight": "4" }, 4],
   [{ [WAVE]: "1", "helm.sh/hook-weight": "4" }, 1],
@@ -83,6 +84,14 @@ test("phase, then wave, then kind, then name", () => {
     task("Sync", 0, "Deployment", "a"),
     task("Sync", 0, "Unknown", "a"),
   ];
+  expect(wanted.toReversed().sort(compareTasks)).toEqual(wanted);
+});
+
+test("kinds without a rank stand by name, whatever their kind", () => {
+  const wanted = ["Widget a", "Endpoints b", "PriorityClass c", "Endpoints d"].map((text) => {
+    const [kind, name] = text.split(" ") as [string, string];
+    return { phase: "Sync" as const, wave: 0, object: object(kind, name) };
+  });
   expect(wanted.toReversed().sort(compareTasks)).toEqual(wanted);
 });
 

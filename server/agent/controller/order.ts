@@ -12,14 +12,14 @@ export interface Ordered {
   object: KubeObject;
 }
 
-/** Phase, then wave, then kind, then name; the namespace is not part of it. */
+/** Phase, then wave, then the rank of the kind, then name: kinds without a rank stand among each other by name. The namespace is not part of it. */
 export function compareTasks(a: Ordered, b: Ordered): number {
   return (
     PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase) ||
     a.wave - b.wave ||
     rankOf(a.object.kind) - rankOf(b.object.kind) ||
-    compare(a.object.kind, b.object.kind) ||
-    compare(a.object.metadata.name, b.object.metadata.name)
+    compare(a.object.metadata.name, b.object.metadata.name) ||
+    compare(a.object.kind, b.object.kind)
   );
 }
 
@@ -27,7 +27,7 @@ export function compareTasks(a: Ordered, b: Ordered): number {
 export function waveOf(object: KubeObject): number {
   const { annotations } = object.metadata;
   for (const text of [annotations?.[META.syncWave], annotations?.[META.helmWeight]]) {
-    if (text !== undefined && /^[+-]?\d{1,9}$/.test(text)) return Number(text);
+    if (text !== undefined && /^[+-]?\d{1,15}$/.test(text)) return Number(text);
   }
   return 0;
 }

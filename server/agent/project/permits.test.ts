@@ -139,3 +139,13 @@ test("a thousand ordinary patterns are within the bound", () => {
   const sourceRepos = Array.from({ length: 1_000 }, (_, i) => `https://git.example.com/team-${i}/*-service`);
   expect(permitsSource({ sourceRepos }, "https://git.example.com/team-999/billing-and-invoices-service.git")).toBe(true);
 });
+
+test.each<[ProjectSpec, string, boolean]>([
+  [{ namespaceResourceWhitelist: [{ group: "", kind: "{Secret,Job}" }] }, "Secret", false],
+  [{ namespaceResourceBlacklist: [{ group: "", kind: "{Secret,Job}" }] }, "Secret", true],
+  [{ namespaceResourceBlacklist: [{ group: "*", kind: "Sec[a-r]et" }] }, "Secret", false],
+  [{ namespaceResourceWhitelist: null, namespaceResourceBlacklist: null } as unknown as ProjectSpec, "Secret", true],
+  [{ namespaceResourceWhitelist: [] }, "Secret", false],
+])("braces are letters in lists of kinds, and a list of null is none: %j, %s", (spec, kind, want) => {
+  expect(permitsKind(spec, { group: "", kind, name: "a", namespaced: true })).toBe(want);
+});

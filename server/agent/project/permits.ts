@@ -35,14 +35,14 @@ function fits(pattern: string | undefined, text: string, budget: GlobBudget, sep
 }
 
 /** Whether an application of the project may come from a repository. */
-export function permitsSource({ sourceRepos = [] }: ProjectSpec, repoUrl: string): boolean {
+export function permitsSource({ sourceRepos }: ProjectSpec, repoUrl: string): boolean {
   // A pattern is compared with the text, and the text says another place than it seems to.
   if (isDetour(repoUrl)) return false;
   const url = normalizeRepoUrl(repoUrl);
   const spellings = spellingsOf(repoUrl);
   const budget = { left: MAX_STEPS };
   let permitted = false;
-  for (const pattern of sourceRepos) {
+  for (const pattern of sourceRepos ?? []) {
     if (denies(pattern)) {
       const denied = spellingsOfPattern(pattern.slice(1));
       if (spellings.some((one) => denied.some((what) => what === "*" || matchGlob(what, one, "/", budget)))) return false;
@@ -71,10 +71,10 @@ export interface Destination {
  * | `server: "!s"`, and the cluster is s            | the namespaces that it gives                         |
  * | `namespace: "!n"`, and the namespace is n       | n on the clusters that fit its `server`, not `name`  |
  */
-export function permitsDestination({ destinations = [] }: ProjectSpec, to: Destination): boolean {
+export function permitsDestination({ destinations }: ProjectSpec, to: Destination): boolean {
   const budget = { left: MAX_STEPS };
   let permitted = false;
-  for (const { server, name, namespace } of destinations) {
+  for (const { server, name, namespace } of destinations ?? []) {
     const serverFits = to.server !== "" && server !== undefined && fits(server, to.server, budget);
     const nameFits = to.name !== "" && name !== undefined && fits(name, to.name, budget);
     const namespaceFits = fits(namespace ?? "", to.namespace, budget);
@@ -97,17 +97,16 @@ export interface Kind {
 /** Whether the project's applications may hold an object. Cluster-scoped kinds must be named to be allowed; the others are, unless a list says otherwise. */
 export function permitsKind(spec: ProjectSpec, { group, kind, name, namespaced }: Kind): boolean {
   const budget = { left: MAX_STEPS };
-  const listed = (list: readonly GroupKind[], withName: boolean) =>
-    list.some(
-      (one) =>
-        matchGlob(one.group ?? "", group, "/", budget) &&
-        matchGlob(one.kind ?? "", kind, "/", budget) &&
-        (!withName || !one.name || matchGlob(one.name, name, "/", budget)),
+  // Braces are letters here, unlike in other patterns of a project.
+  const fitsKind = (pattern: string | undefined, text: string) => matchGlob((pattern ?? "").replace(/[{}]/g, "\\$&"), text, "/", budget);
+  const listed = (list: readonly GroupKind[] | undefined | null, withName: boolean) =>
+    (list ?? []).some(
+      (one) => fitsKind(one.group, group) && fitsKind(one.kind, kind) && (!withName || !one.name || fitsKind(one.name, name)),
     );
   if (namespaced) {
-    const { namespaceResourceWhitelist: white, namespaceResourceBlacklist: black = [] } = spec;
+    const { namespaceResourceWhitelist: white, namespaceResourceBlacklist: black } = spec;
     return (!white || listed(white, false)) && !listed(black, false) && budget.left >= 0;
   }
-  const { clusterResourceWhitelist: white = [], clusterResourceBlacklist: black = [] } = spec;
+  const { clusterResourceWhitelist: white, clusterResourceBlacklist: black } = spec;
   return listed(white, true) && !listed(black, true) && budget.left >= 0;
 }
