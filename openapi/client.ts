@@ -19,3 +19,7 @@ export function createOutpostClient(options: ClientOptions): OutpostClient {
   if (options.apiKey) headers.authorization = `Bearer ${options.apiKey}`;
   return createFetch<paths>({ baseUrl: options.endpoint.replace(/\/$/, ""), headers, ...(options.fetch ? { fetch: options.fetch } : {}) });
 }
+
+/** Items of a list as whole objects: what it has without `view=summary`. */
+export const whole = <Items extends readonly object[]>(items: Items): Extract<Items[number], { spec: unknown }>[] =>
+  items.filter((item): item is Extract<Items[number], { spec: unknown }> => "spec" in item);

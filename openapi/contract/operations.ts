@@ -7,6 +7,7 @@ export const operations = {
   cancelRun: {"method":"POST","path":"/v1/runs/{run}/cancel","access":"editor","scoped":true},
   cancelTask: {"method":"POST","path":"/v1/tasks/{task}/cancel","access":"editor","scoped":true},
   completeTask: {"method":"POST","path":"/v1/worker/tasks/{task}/result","access":"worker","scoped":false},
+  countObjects: {"method":"GET","path":"/v1/counts/{collection}","access":"viewer","scoped":true},
   createAgentToken: {"method":"POST","path":"/v1/agents/{id}/tokens","access":"admin","scoped":true,"idempotent":true},
   createApiKey: {"method":"POST","path":"/v1/apikeys","access":"admin","scoped":true},
   createDelegateToken: {"method":"POST","path":"/v1/delegates/{id}/tokens","access":"admin","scoped":true,"idempotent":true},

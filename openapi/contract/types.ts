@@ -826,6 +826,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/counts/{collection}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count objects of a collection, in groups with equal fields */
+        get: operations["countObjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/organizations": {
         parameters: {
             query?: never;
@@ -3546,6 +3563,52 @@ export interface components {
             dryRun?: boolean;
             revision?: string;
         };
+        /** @description An object of any noun in short: what a table or a dashboard shows. A field that the noun or the object does not have is left out. */
+        Summary: {
+            id: components["schemas"]["Label"];
+            org?: components["schemas"]["Label"];
+            project?: components["schemas"]["Label"];
+            uid: string;
+            version: string;
+            origin?: components["schemas"]["Origin"];
+            /** @description `owner.name` of the object. */
+            owner?: string;
+            agent?: string;
+            /** @description Applications: the cluster of the destination; none means the agent's own. */
+            cluster?: string;
+            /** @description Applications: the namespace of the destination. */
+            namespace?: string;
+            /** @description Applications: repository or address of the first source. */
+            repository?: string;
+            sync?: string;
+            health?: string;
+            /** @description Applications: `status.sync.revision`. */
+            revision?: string;
+            labels?: {
+                [key: string]: string;
+            };
+            createdAt: components["schemas"]["Timestamp"];
+            updatedAt: components["schemas"]["Timestamp"];
+            deletionRequestedAt?: components["schemas"]["Timestamp"];
+        };
+        SummaryList: {
+            items: components["schemas"]["Summary"][];
+            nextCursor?: string;
+        };
+        Counts: {
+            /** @description All objects that the filter finds. */
+            total: number;
+            /** @description The largest first; at most 1000. */
+            groups: {
+                /** @description The value of each field of `by`. A field that these objects do not have is left out. */
+                by: {
+                    [key: string]: string;
+                };
+                count: number;
+            }[];
+            /** @description There are more groups than are shown. */
+            truncated?: boolean;
+        };
         OrganizationSpec: {
             /** @description Name for people. */
             name?: string;
@@ -4595,6 +4658,12 @@ export interface components {
         cursor: string;
         /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
         filter: string;
+        /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+        sort: "id" | "createdAt" | "updatedAt" | "origin" | "agent" | "cluster" | "repository" | "sync" | "health" | "owner" | "-id" | "-createdAt" | "-updatedAt" | "-origin" | "-agent" | "-cluster" | "-repository" | "-sync" | "-health" | "-owner";
+        /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+        view: "full" | "summary";
+        /** @description Comma-separated fields, at most 4: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` or `labels.KEY`. None counts all objects together. */
+        by: string;
         /** @description Also list the objects of the scopes below this one. */
         inherited: boolean;
         /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
@@ -4627,6 +4696,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -4636,13 +4709,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentList"];
+                    "application/json": components["schemas"]["AgentList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -5136,6 +5209,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -5145,13 +5222,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApplicationList"];
+                    "application/json": components["schemas"]["ApplicationList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -5759,6 +5836,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -5768,13 +5849,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApplicationSetList"];
+                    "application/json": components["schemas"]["ApplicationSetList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -5995,6 +6076,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -6004,13 +6089,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AppProjectList"];
+                    "application/json": components["schemas"]["AppProjectList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -6203,6 +6288,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -6212,13 +6301,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ArgoProjectMappingList"];
+                    "application/json": components["schemas"]["ArgoProjectMappingList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -6392,6 +6481,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -6401,13 +6494,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ClusterList"];
+                    "application/json": components["schemas"]["ClusterList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -6628,6 +6721,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -6637,13 +6734,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DelegateList"];
+                    "application/json": components["schemas"]["DelegateList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -6977,6 +7074,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -6986,13 +7087,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GnupgKeyList"];
+                    "application/json": components["schemas"]["GnupgKeyList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -7241,6 +7342,40 @@ export interface operations {
             "4XX": components["responses"]["Problem"];
         };
     };
+    countObjects: {
+        parameters: {
+            query?: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description Comma-separated fields, at most 4: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` or `labels.KEY`. None counts all objects together. */
+                by?: components["parameters"]["by"];
+                /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
+                filter?: components["parameters"]["filter"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+            };
+            header?: never;
+            path: {
+                collection: "organizations" | "projects" | "agents" | "delegates" | "repositories" | "clusters" | "applications" | "applicationsets" | "appprojects" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "webhooks" | "pipelines" | "argoprojectmappings";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Counts"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
     listOrganizations: {
         parameters: {
             query?: {
@@ -7249,6 +7384,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -7258,13 +7397,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OrganizationList"];
+                    "application/json": components["schemas"]["OrganizationList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -7419,6 +7558,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -7428,13 +7571,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PipelineList"];
+                    "application/json": components["schemas"]["PipelineList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -7795,6 +7938,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -7804,13 +7951,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProjectList"];
+                    "application/json": components["schemas"]["ProjectList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -7976,6 +8123,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -7985,13 +8136,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RepositoryList"];
+                    "application/json": components["schemas"]["RepositoryList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -8268,6 +8419,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -8277,13 +8432,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RepositoryCertificateList"];
+                    "application/json": components["schemas"]["RepositoryCertificateList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -8472,6 +8627,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -8481,13 +8640,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RepositoryCredentialList"];
+                    "application/json": components["schemas"]["RepositoryCredentialList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -8969,6 +9128,10 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 /** @description Comma-separated terms that must all hold: `field=value`, `field!=value`, `field~text` (contains, with A–Z as a–z), `field in (a,b)`, `field not in (a,b)`, `field exists`, `field missing`. Fields: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner`, `labels.KEY`, `annotations.KEY`, and the scalar fields of spec and status (`spec.agent`, `status.sync.status`). A value with a comma, bracket or quote stands in double quotes: `health!=Healthy,id in (web,api),labels.app.kubernetes.io/part-of=shop`. */
                 filter?: components["parameters"]["filter"];
+                /** @description Field to order by: `id`, `createdAt`, `updatedAt`, `origin`, `agent`, `cluster`, `repository`, `sync`, `health` or `owner`; `-` before it turns the order round. Objects without the field come first, equal ones are ordered by scope and id. `nextCursor` holds the place in that order: objects that do not change are in exactly one page, also while others come, go and change. */
+                sort?: components["parameters"]["sort"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
                 /** @description Also list the objects of the scopes below this one. */
                 inherited?: components["parameters"]["inherited"];
             };
@@ -8978,13 +9141,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page, ordered by scope and id. */
+            /** @description One page, ordered by scope and id unless `sort` says otherwise. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookList"];
+                    "application/json": components["schemas"]["WebhookList"] | components["schemas"]["SummaryList"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -139,8 +139,14 @@ function addNoun(doc: Json, noun: NounHead, tag: string): void {
   doc.paths[`/v1/${collection}`] = {
     get: {
       ...common(`list${plural}`, `List ${collection}`, "viewer"),
-      parameters: [...scope, param("limit"), param("cursor"), param("filter"), param("inherited")],
-      responses: { 200: answer("One page, ordered by scope and id.", `${name}List`), ...problem },
+      parameters: [...scope, ...["limit", "cursor", "filter", "sort", "view", "inherited"].map(param)],
+      responses: {
+        200: {
+          description: "One page, ordered by scope and id unless `sort` says otherwise.",
+          content: { "application/json": { schema: { anyOf: [ref(`${name}List`), ref("SummaryList")] } } },
+        },
+        ...problem,
+      },
     },
   };
   doc.paths[`/v1/${collection}/{id}`] = {
@@ -210,6 +216,7 @@ function expand(path: string, short: Json, tag: string): Json {
   }
   if (short.scoped) parameters.push(param("org"), param("project"));
   if (short.paged) parameters.push(param("limit"), param("cursor"));
+  if (short.counted) parameters.push(...["by", "filter", "inherited"].map(param));
   if (short.idempotent) parameters.push(param("idempotencyKey"));
   for (const [name, { required, ...schema }] of Object.entries<Json>(short.query ?? {})) {
     parameters.push({ name, in: "query", ...(required ? { required: true } : {}), schema });

@@ -9,6 +9,7 @@ import { adoptVerb, isDiscovered } from "./objects/adopt.ts";
 import { NOUNS } from "./objects/nouns.ts";
 import { readVerbs } from "./objects/read.ts";
 import { chartsVerb, refsVerb, testVerb } from "./objects/verbs/connections.ts";
+import { countVerb } from "./objects/verbs/count.ts";
 import { rotateVerb, secretVerb } from "./objects/verbs/webhook.ts";
 import { workerVerbs } from "./objects/workers.ts";
 import { applyVerb, writeVerbs } from "./objects/write.ts";
@@ -45,6 +46,7 @@ export function outpost(io: Io): Command {
     for (const alias of noun.alias) command.alias(alias);
     writeVerbs(command, io, noun);
     readVerbs(command, io, noun);
+    countVerb(command, io, noun);
     if (isDiscovered(noun)) adoptVerb(command, io, noun);
     if (noun.word === "app") appVerbs(command, io);
     if (noun.word === "appset") setVerbs(command, io);

@@ -57,6 +57,7 @@ function service({ operation, url }: Seen) {
   if (operation?.startsWith("render")) return { type: "application/yaml", body: "kind: List\n" };
   if (operation === "getApplicationManifests") return { body: { revision: "r", manifests: [] } };
   if (operation?.startsWith("delete") || operation?.startsWith("revoke")) return { status: 204 };
+  if (operation === "countObjects") return { body: { total: 3, groups: [{ by: { health: "Healthy" }, count: 3 }] } };
   if (operation?.startsWith("list") || url.pathname.endsWith("history") || url.pathname.endsWith("diff")) return { body: { items: [] } };
   return { body: object };
 }
@@ -71,6 +72,7 @@ for (const noun of NOUNS) {
   lines[`delete${noun.schema}`] = [noun.word, "delete", "a"];
 }
 Object.assign(lines, {
+  countObjects: ["app", "count", "--by", "health,sync"],
   watch: ["agent", "wait", "a"],
   whoAmI: ["whoami"],
   createAgentToken: ["agent", "token", "a"],

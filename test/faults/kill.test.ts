@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createOutpostClient, type OutpostClient } from "../../openapi/client.ts";
+import { createOutpostClient, type OutpostClient, whole } from "../../openapi/client.ts";
 import { random } from "../abuse/random.ts";
 import { type Daemon, daemon, freePort, ready } from "../servers/run.ts";
 
@@ -128,7 +128,7 @@ test(
     let cursor: string | undefined;
     do {
       const page = await api.GET("/v1/agents", { params: { query: { limit: 50, ...(cursor ? { cursor } : {}) } } });
-      for (const object of page.data?.items ?? []) found.set(object.id, object.spec.description);
+      for (const object of whole(page.data?.items ?? [])) found.set(object.id, object.spec.description);
       cursor = page.data?.nextCursor;
     } while (cursor);
     for (const [id, object] of expected)

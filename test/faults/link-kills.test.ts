@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
+import { whole } from "../../openapi/client.ts";
 import { KubeClient } from "../../server/kube/client.ts";
 import { parseKubeconfig } from "../../server/kube/config.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
@@ -64,7 +65,7 @@ async function converged(): Promise<boolean> {
   const live = new Map(listed.value.items.map((app) => [app.metadata.name, app.spec.source.path]));
   if (live.size !== truth.size || [...truth].some(([id, path]) => live.get(id) !== path)) return false;
   const { data } = await w.service.api.GET("/v1/applications", { params: { query: { limit: 500 } } });
-  return data?.items.length === truth.size && data.items.every((app) => app.status.delivery?.state === "Delivered");
+  return data?.items.length === truth.size && whole(data.items).every((app) => app.status.delivery?.state === "Delivered");
 }
 
 async function chaos(kill: () => Promise<void>): Promise<void> {

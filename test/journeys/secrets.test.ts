@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { whole } from "../../openapi/client.ts";
 import { type World, world } from "../world.ts";
 
 let w: World;
@@ -44,7 +45,7 @@ test("the API and the audit trail give none away", async () => {
   const { data: audit } = await w.api.GET("/v1/audit", { params: { query: { limit: 500 } } });
   const text = JSON.stringify([repositories, audit]);
   for (const form of forms(w.gitPassword)) expect(text.includes(form)).toBe(false);
-  expect(repositories!.items[0]!.status.credentials).toBe("Delivered");
+  expect(whole(repositories!.items)[0]!.status.credentials).toBe("Delivered");
 });
 
 function files(dir: string): string[] {

@@ -6,6 +6,7 @@
  *   npm run build && node --import tsx test/scale/system.ts
  */
 import { readdirSync, readFileSync } from "node:fs";
+import { whole } from "../../openapi/client.ts";
 import { KubeClient } from "../../server/kube/client.ts";
 import { parseKubeconfig } from "../../server/kube/config.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
@@ -129,7 +130,7 @@ async function create(w: Awaited<ReturnType<typeof import("../world.ts")["world"
   const left = new Set(batch);
   await until(async () => {
     const { data } = await w.api.GET("/v1/applications", { params: { query: { limit: 500, filter: "status.sync.status=Synced" } } });
-    for (const a of data?.items ?? []) if (a.status.operation?.phase === "Succeeded") left.delete(a.id);
+    for (const a of whole(data?.items ?? [])) if (a.status.operation?.phase === "Succeeded") left.delete(a.id);
     return left.size === 0;
   });
 }

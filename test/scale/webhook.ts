@@ -5,7 +5,7 @@
  *   npm run build && node --import tsx test/scale/webhook.ts        SIZES=54,154 for fewer
  */
 import { loadavg } from "node:os";
-import type { OutpostClient } from "../../openapi/client.ts";
+import { type OutpostClient, whole } from "../../openapi/client.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
 import { ok, startService } from "../faults/link-world.ts";
 import { synced } from "../journeys/engine-world.ts";
@@ -138,7 +138,7 @@ async function live(which: number[], value: string): Promise<void> {
 async function settled(api: OutpostClient, revision: string, size: number): Promise<void> {
   const at = async (cursor?: string): Promise<number> => {
     const page = ok(await api.GET("/v1/applications", { params: { query: { limit: 500, ...(cursor ? { cursor } : {}) } } }));
-    const here = page.items.filter(({ status }) => status.sync?.revision === revision && status.sync.status === "Synced").length;
+    const here = whole(page.items).filter(({ status }) => status.sync?.revision === revision && status.sync.status === "Synced").length;
     return here + (page.nextCursor ? await at(page.nextCursor) : 0);
   };
   const told = ({ status }: { status?: { sync?: { revision?: string; status?: string } } }) =>

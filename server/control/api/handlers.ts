@@ -27,9 +27,10 @@ import { generateApplicationSet } from "./applications/sets.ts";
 import { exportAudit, listAudit } from "./audit/read.ts";
 import { getRepositoryCharts, getRepositoryRefs, testCluster, testRepository } from "./connections.ts";
 import { thenRescope } from "./discovered/mappings.ts";
+import { count } from "./lists/count.ts";
+import { list } from "./lists/list.ts";
 import { remove, removeDelivered } from "./nouns/delete.ts";
 import { getObject } from "./nouns/get.ts";
-import { list } from "./nouns/list.ts";
 import { patch } from "./nouns/patch.ts";
 import { put } from "./nouns/put.ts";
 import { approveStep, rejectStep } from "./pipelines/approve.ts";
@@ -68,6 +69,7 @@ export function handlers(s: Services): Handlers {
     putArgoProjectMapping: thenRescope(s, ofNouns.putArgoProjectMapping),
     patchArgoProjectMapping: thenRescope(s, ofNouns.patchArgoProjectMapping),
     deleteArgoProjectMapping: thenRescope(s, ofNouns.deleteArgoProjectMapping),
+    countObjects: count(s),
     watch: (call) => watch(s, call),
 
     syncApplication: syncApplication(s),

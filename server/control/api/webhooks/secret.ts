@@ -1,5 +1,5 @@
 import type { Hook } from "../../access/signer.ts";
-import type { ObjectOf } from "../../domain/nouns.ts";
+import type { ObjectOf, Schemas } from "../../domain/nouns.ts";
 import { Problem } from "../../domain/problem.ts";
 import { currentSecret } from "../../domain/webhook.ts";
 import { addAudit } from "../../store/audit.ts";
@@ -54,7 +54,8 @@ export function withAddress<C, R extends { status: number }>(s: Services, handle
     const reply = await handler(call);
     const body = (reply as { body?: { items?: Shown[] } & Partial<Shown> }).body;
     if (!body) return reply;
-    const shown = (hook: Shown) => withUrl(s, call, hook);
+    // A summary has no status, and no address either.
+    const shown = async (hook: Shown | Schemas["Summary"]) => ("status" in hook ? withUrl(s, call, hook) : hook);
     return { ...reply, body: body.items ? { ...body, items: await Promise.all(body.items.map(shown)) } : await shown(body as Shown) };
   };
 }

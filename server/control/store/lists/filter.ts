@@ -1,3 +1,4 @@
+import type { Field } from "../../domain/lists/fields.ts";
 import type { Operator, Term } from "../../domain/lists/filter.ts";
 import { COLUMN_OF } from "./columns.ts";
 
@@ -18,7 +19,7 @@ const CONDITIONS: Readonly<Record<Operator, (text: string, values: readonly stri
 export const printTerm = (term: Term, bind: Bind): string => CONDITIONS[term.operator](textOf(term, bind), term.values, bind);
 
 /** A field's text: of a stored column where there is one, which spares reading the whole object. */
-function textOf({ facet, label, paths }: Term, bind: Bind): string {
+export function textOf({ facet, label, paths }: Field, bind: Bind): string {
   if (facet) return COLUMN_OF[facet];
   if (label !== undefined) return `(f_labels ->> ${bind(label)}::text)`;
   const texts = paths.map(([column, ...rest]) => `${column} #>> ${bind(rest)}::text[]`);

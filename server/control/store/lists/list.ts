@@ -2,28 +2,53 @@ import type { Term } from "../../domain/lists/filter.ts";
 import type { Collection } from "../../domain/nouns.ts";
 import type { Scope } from "../../domain/scope.ts";
 import { COLUMNS, type Stored, scopeTerms, toStored } from "../objects.ts";
-import type { Sql } from "../sql.ts";
+import type { Row, Sql } from "../sql.ts";
 import { printTerm } from "./filter.ts";
+import { keyOf, type Order } from "./order.ts";
 
 export interface ListOptions {
   /** Also the scopes below. */
   inherited: boolean;
   limit: number;
-  /** Where the previous page ended. */
-  after?: readonly [org: string, project: string, id: string] | undefined;
+  /** The order; by scope and id unless given. */
+  order?: Order | undefined;
+  /** Where the previous page ended; of an order its value comes first. */
+  after?: readonly (string | number)[] | undefined;
   filter?: readonly Term[];
 }
 
-/** One page in the order of the key. Keys never change, so a page can neither skip nor repeat an object that was there all along. */
+/**
+ * One page of whole objects. Scope and id are the last part of every order and never change, so a page can neither skip nor repeat an object whose
+ * place in the order stayed.
+ */
 export async function listObjects(sql: Sql, collection: Collection, scope: Scope, options: ListOptions): Promise<Stored[]> {
-  const params: unknown[] = [scope.account, collection];
-  const bind = (value: unknown) => `$${params.push(value)}`;
-  const where = ["account = $1", "collection = $2", ...scopeTerms(scope, options.inherited, bind)];
-  if (options.after) where.push(`(org, project, id) > (${options.after.map(bind).join(", ")})`);
-  for (const term of options.filter ?? []) where.push(printTerm(term, bind));
-  const rows = await sql.query(
-    `select ${COLUMNS} from objects where ${where.join(" and ")} order by org, project, id limit ${bind(options.limit)}`,
+  return (await listRows(sql, { collection, scope, columns: COLUMNS }, options)).map(toStored);
+}
+
+/** What a list reads. */
+export interface Reading {
+  collection: Collection;
+  scope: Scope;
+  columns: string;
+}
+
+/** Rows of a page; `place` of each is where a page that ends with it ends. */
+export async function listRows(sql: Sql, { collection, scope, columns }: Reading, options: ListOptions): Promise<Row[]> {
+  const { bind, where, params } = conditions(collection, scope, options);
+  const { order, after } = options;
+  const key = [...(order ? [keyOf(order)] : []), "org", "project", "id"];
+  if (after) where.push(`(${key.join(", ")}) ${order?.descending ? "<" : ">"} (${after.map(bind).join(", ")})`);
+  const by = key.map((one) => `${one}${order?.descending ? " desc" : ""}`).join(", ");
+  return sql.query(
+    `select ${columns}${order ? `, ${keyOf(order)} as sort_key` : ""} from objects where ${where.join(" and ")} order by ${by} limit ${bind(options.limit)}`,
     params,
   );
-  return rows.map(toStored);
+}
+
+/** The conditions of a list: those of its scope and its filter. */
+export function conditions(collection: Collection, scope: Scope, { inherited, filter = [] }: Pick<ListOptions, "inherited" | "filter">) {
+  const params: unknown[] = [scope.account, collection];
+  const bind = (value: unknown) => `$${params.push(value)}`;
+  const where = ["account = $1", "collection = $2", ...scopeTerms(scope, inherited, bind), ...filter.map((term) => printTerm(term, bind))];
+  return { params, bind, where };
 }

@@ -1,0 +1,28 @@
+import { isFacet } from "../../domain/lists/fields.ts";
+import { COLUMN_OF } from "./columns.ts";
+
+export interface Order {
+  /** A name of `sort`: `createdAt`, `updatedAt` or one of FACETS. */
+  field: string;
+  descending: boolean;
+}
+
+/** So much of a text counts for the order: it stands in the cursor, and an address may have 2,048 characters. */
+const SORTED = 100;
+
+const TIMES: Readonly<Record<string, string>> = { createdAt: "created_at", updatedAt: "updated_at" };
+
+/** `-updatedAt` as an order. */
+export const readOrder = (sort: string | undefined): Order | undefined =>
+  sort === undefined ? undefined : { field: sort.replace(/^-/, ""), descending: sort.startsWith("-") };
+
+/** What an order compares: never null, and the same in every database and time zone. */
+export function keyOf({ field }: Order): string {
+  const time = TIMES[field];
+  if (time) return `(extract(epoch from ${time}) * 1000000)::bigint`;
+  if (!isFacet(field)) throw new Error(`there is no order by ${field}`);
+  return `left(coalesce(${COLUMN_OF[field]}, ''), ${SORTED}) collate "C"`;
+}
+
+/** The kind of value that an order has in a cursor. */
+export const cursorTypeOf = ({ field }: Order): "string" | "number" => (TIMES[field] ? "number" : "string");
