@@ -1,5 +1,5 @@
 /** Writes `provider/generated/` from the contract. Running it twice changes nothing. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { attributesOf } from "./generate/attribute.ts";
@@ -22,7 +22,8 @@ export const source = "registry.terraform.io/outpost/outpost";
 export async function generateProvider(contract: Contract = readContract(), out = join(root, "generated")): Promise<void> {
   const nouns = nounsOf(contract);
   const files = new Map<string, string>();
-  for (const noun of nouns) files.set(`${snake(noun.name).slice(1).replaceAll("_", "-")}.ts`, table(noun, statusOf(contract, noun.name)));
+  for (const noun of nouns) files.set(`${fileOf(noun)}.ts`, table(noun, statusOf(contract, noun.name)));
+  files.set("nouns.ts", nounTables(nouns));
   files.set("task-request.ts", request(contract, "TaskRequest"));
   files.set("install-request.ts", request(contract, "InstallRequest"));
   write(out, files);
@@ -50,6 +51,41 @@ function table(noun: Noun, status: Attribute | undefined): string {
   ].join("\n");
 }
 
+const fileOf = ({ name }: Noun): string => snake(name).slice(1).replaceAll("_", "-");
+
+/** Type → what loads it. A noun that needs more than its table has a file in `resources/`. */
+function nounTables(nouns: readonly Noun[]): string {
+  const rows = nouns.map((noun) => {
+    const [file, name] = [fileOf(noun), camel(snake(noun.name).slice(1))];
+    const own = existsSync(join(root, "resources", `${file}.ts`));
+    const resource = own ? `(await import("../resources/${file}.ts")).${name}` : `resource((await import("./${file}.ts")).${name})`;
+    return {
+      resource: `  ${noun.type}: async () => ${resource},`,
+      dataSource: `  ${noun.type}: async () => dataSource(await import("./${file}.ts"), "${name}"),`,
+    };
+  });
+  return [
+    `${header}import type { Noun } from "../resources/noun.ts";`,
+    'import type { Attribute } from "../schema/attribute.ts";',
+    "",
+    "/** A noun that needs no code of its own; one that an agent holds is waited for until the agent has it. */",
+    "const resource = async (noun: Noun) => {",
+    '  const { createResource } = await import("../resources/crud/resource.ts");',
+    '  return createResource(noun, noun.delivered ? { judge: (await import("../wait/delivered.ts")).judgeDelivered("agent") } : {});',
+    "};",
+    "const dataSource = async <K extends string>(generated: Readonly<Record<K, Noun>> & { status(): Attribute | undefined }, name: K) =>",
+    '  (await import("../resources/data.ts")).createDataSource(generated[name], generated.status());',
+    "",
+    "export const resources = {",
+    ...rows.map((row) => row.resource),
+    "};",
+    "export const dataSources = {",
+    ...rows.map((row) => row.dataSource),
+    "};",
+    "",
+  ].join("\n");
+}
+
 /** What something is asked for with, for what is written by hand. */
 function request({ components: { schemas } }: Contract, name: "TaskRequest" | "InstallRequest"): string {
   const json = JSON.stringify(JSON.stringify(attributesOf(schemas, schemas[name]!, false)));
@@ -69,7 +105,7 @@ function checkComplete(nouns: Noun[], provider: Provider): void {
       .filter((type) => !EXTRA.includes(type) && !EXTRA_DATA.includes(type))
       .sort()
       .join();
-    if (have !== wanted) throw new Error(`the provider has ${have}, the contract has ${wanted}: add or remove it in provider/outpost.ts`);
+    if (have !== wanted) throw new Error(`the provider has ${have}, the contract has ${wanted}`);
   }
 }
 

@@ -1,9 +1,9 @@
 import { Client } from "./client/client.ts";
 import { plainHttpWarning } from "./client/plain-http.ts";
 import { resolveProfile } from "./client/profile.ts";
+import { dataSources, resources } from "./generated/nouns.ts";
 import { NotKnownYet, type Provider } from "./protocol/provider.ts";
-import type { Noun } from "./resources/noun.ts";
-import type { Attribute, Schema } from "./schema/attribute.ts";
+import type { Schema } from "./schema/attribute.ts";
 import { parseDuration } from "./schema/duration.ts";
 import { attr, root } from "./value/path.ts";
 import { stringField, Unknown } from "./value/value.ts";
@@ -93,41 +93,13 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
     return client;
   },
   resources: {
-    outpost_agent: async () => (await import("./resources/agent.ts")).agent,
-    outpost_app_project: async () => (await import("./resources/app-project.ts")).appProject,
-    outpost_argo_project_mapping: async () => (await import("./resources/argo-project-mapping.ts")).argoProjectMapping,
-    outpost_application: async () => (await import("./resources/application.ts")).application,
-    outpost_application_set: async () => (await import("./resources/application-set.ts")).applicationSet,
-    outpost_pipeline: async () => (await import("./resources/pipeline.ts")).pipeline,
-    outpost_cluster: async () => (await import("./resources/cluster.ts")).cluster,
-    outpost_delegate: async () => (await import("./resources/delegate.ts")).delegate,
-    outpost_gnupg_key: async () => (await import("./resources/gnupg-key.ts")).gnupgKey,
-    outpost_organization: async () => (await import("./resources/organization.ts")).organization,
-    outpost_project: async () => (await import("./resources/project.ts")).project,
-    outpost_repository: async () => (await import("./resources/repository.ts")).repository,
-    outpost_repository_certificate: async () => (await import("./resources/repository-certificate.ts")).repositoryCertificate,
-    outpost_repository_credential: async () => (await import("./resources/repository-credential.ts")).repositoryCredential,
+    ...resources,
     outpost_task: async () => (await import("./resources/task.ts")).task,
-    outpost_webhook: async () => (await import("./resources/webhook.ts")).webhook,
   },
   dataSources: {
-    outpost_agent: async () => dataSource(await import("./generated/agent.ts"), "agent"),
-    outpost_app_project: async () => dataSource(await import("./generated/app-project.ts"), "appProject"),
-    outpost_argo_project_mapping: async () => dataSource(await import("./generated/argo-project-mapping.ts"), "argoProjectMapping"),
-    outpost_application: async () => dataSource(await import("./generated/application.ts"), "application"),
-    outpost_application_set: async () => dataSource(await import("./generated/application-set.ts"), "applicationSet"),
-    outpost_pipeline: async () => dataSource(await import("./generated/pipeline.ts"), "pipeline"),
-    outpost_cluster: async () => dataSource(await import("./generated/cluster.ts"), "cluster"),
-    outpost_delegate: async () => dataSource(await import("./generated/delegate.ts"), "delegate"),
-    outpost_gnupg_key: async () => dataSource(await import("./generated/gnupg-key.ts"), "gnupgKey"),
+    ...dataSources,
     outpost_agent_install: async () => (await import("./resources/install.ts")).createInstall("agent"),
     outpost_delegate_install: async () => (await import("./resources/install.ts")).createInstall("delegate"),
-    outpost_organization: async () => dataSource(await import("./generated/organization.ts"), "organization"),
-    outpost_project: async () => dataSource(await import("./generated/project.ts"), "project"),
-    outpost_repository: async () => dataSource(await import("./generated/repository.ts"), "repository"),
-    outpost_repository_certificate: async () => dataSource(await import("./generated/repository-certificate.ts"), "repositoryCertificate"),
-    outpost_repository_credential: async () => dataSource(await import("./generated/repository-credential.ts"), "repositoryCredential"),
-    outpost_webhook: async () => dataSource(await import("./generated/webhook.ts"), "webhook"),
   },
   ephemeralResources: {
     outpost_agent_token: async () => (await import("./resources/token.ts")).createToken("agent"),
@@ -141,8 +113,3 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
 });
 
 export const outpost = createOutpost();
-
-type Generated<K extends string> = Readonly<Record<K, Noun>> & { status(): Attribute | undefined };
-
-const dataSource = async <K extends string>(generated: Generated<K>, name: K) =>
-  (await import("./resources/data.ts")).createDataSource(generated[name], generated.status());

@@ -23,7 +23,7 @@ export const stages = [
   run("contract", 6, ["npx", "redocly", "lint", "--config", "openapi/redocly.yaml", "openapi/contract/openapi.json"]),
   run("generate", 8, [node, "test/generate.mjs"]),
   run("build", 8, ["npm", "run", "-s", "build"]),
-  jest("house", 5, ["test/house.test.ts"]),
+  jest("house", 5, ["test/house.test.ts", "test/nouns.test.ts"]),
   jest("rooms", 15, ["openapi", "server/base", "server/kube", "server/link", "server/cli", "test/quickstart"]),
   jest("service", 30, ["server/control"]),
   // Real servers for what follows; nothing to do once they are in the cache.

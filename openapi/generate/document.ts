@@ -30,13 +30,26 @@ export function buildDocument(specDir: string): Json {
   return doc;
 }
 
-/** Writes out the lists of collections: `x-nouns` becomes the `enum` of the same place. */
+/** Writes out the lists of collections: `x-nouns` becomes the `enum` of the same place. `x-words` is for `contract/patterns.ts` alone. */
 function withCollections(part: Json, nouns: readonly NounHead[]): Json {
   return JSON.parse(JSON.stringify(part), (_, value) => {
-    if (value?.["x-nouns"] === undefined) return value;
-    const { "x-nouns": which, ...schema } = value;
-    return { ...schema, enum: collectionsOf(nouns, which) };
+    if (value?.["x-nouns"] === undefined && value?.["x-words"] === undefined) return value;
+    const { "x-nouns": which, "x-words": __, ...schema } = value;
+    return which === undefined ? schema : { ...schema, enum: collectionsOf(nouns, which) };
   });
+}
+
+/** Pattern → what it asks for, as the files of `spec/` say beside it. */
+export function patternWords(specDir: string): Record<string, string> {
+  const words: Record<string, string> = {};
+  for (const file of readdirSync(specDir)
+    .filter((name) => name.endsWith(".yaml"))
+    .sort())
+    JSON.stringify(parse(readFileSync(join(specDir, file), "utf8")), (_, value) => {
+      if (value?.["x-words"] !== undefined) words[value.pattern] = value["x-words"];
+      return value;
+    });
+  return words;
 }
 
 function addNoun(doc: Json, noun: NounHead, tag: string): void {

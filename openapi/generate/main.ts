@@ -6,7 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import standaloneModule from "ajv/dist/standalone/index.js";
 import openapiTS, { astToString } from "openapi-typescript";
 import { parse } from "yaml";
-import { buildDocument } from "./document.ts";
+import { buildDocument, patternWords } from "./document.ts";
 import { undecidedEmptiness } from "./empty.ts";
 import { nounsTable, readNouns } from "./nouns.ts";
 import { paramSchemas } from "./params.ts";
@@ -28,6 +28,10 @@ write("operations.ts", header + operationsTable());
 write("nouns.ts", header + nounsTable(readNouns(join(root, "spec"))));
 write("codes.ts", header + codesTable());
 write("params.ts", header + paramsTable());
+write(
+  "patterns.ts",
+  `${header}/** What a pattern of the contract asks for, in words. */\nexport const words: Readonly<Record<string, string>> = ${JSON.stringify(patternWords(join(root, "spec")), undefined, 2)};\n`,
+);
 await writeValidators();
 
 function operationsTable(): string {

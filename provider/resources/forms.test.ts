@@ -2,6 +2,7 @@ import { BAD } from "../../openapi/rules/testing/bad.ts";
 import { BASES } from "../../openapi/rules/testing/bases.ts";
 import { GOOD } from "../../openapi/rules/testing/good.ts";
 import { pathOf } from "../client/problem.ts";
+import { pipeline } from "../generated/pipeline.ts";
 import { Diagnostics } from "../schema/diagnostics.ts";
 import { blank } from "../schema/plan.ts";
 import { print } from "../value/path.ts";
@@ -10,7 +11,7 @@ import { appProject } from "./app-project.ts";
 import { application } from "./application.ts";
 import { applicationSet } from "./application-set.ts";
 import { cluster } from "./cluster.ts";
-import { pipeline } from "./pipeline.ts";
+import { createResource } from "./crud/resource.ts";
 import { fromSpec } from "./spec.ts";
 
 const RESOURCES = {
@@ -18,7 +19,7 @@ const RESOURCES = {
   applicationsets: applicationSet,
   appprojects: appProject,
   clusters: cluster,
-  pipelines: pipeline,
+  pipelines: createResource(pipeline),
 };
 
 function configOf(collection: keyof typeof RESOURCES, spec: object): ValueMap {

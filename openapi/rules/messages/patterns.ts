@@ -1,3 +1,5 @@
+import { words } from "../../contract/patterns.ts";
+
 /** Names as Kubernetes has them, which most ids follow. */
 const NAME =
   "a name of small letters, digits and `-` that begins and ends with a letter or digit and has at most 63 signs, for example `team-a`";
@@ -7,9 +9,10 @@ const VARIABLE = "the name of a variable: letters, digits and `_`, with no digit
 
 /**
  * What each pattern of the contract asks for, in words and with an example. A message with the expression itself helps only those who can
- * read it. A test compares this list with the contract.
+ * read it. A pattern of a single noun has its words beside it in the spec (`x-words`). A test compares this list with the contract.
  */
 const WORDS: Readonly<Record<string, string>> = {
+  ...words,
   "^https?://[^\\s@]+$":
     "an address that begins with `https://` or `http://` and holds no user or password, for example `https://git.example.com`",
   "^(?!-)[^\\s~^:?*\\[\\\\]*$": REVISION,
@@ -22,8 +25,6 @@ const WORDS: Readonly<Record<string, string>> = {
   "^(https?://[^\\s@]+|ssh://[^\\s]+|[A-Za-z0-9_.-]+@[^\\s:]+:[^\\s]+|oci://[^\\s@]+)$":
     "the address of a repository: https://…, ssh://…, user@host:path or oci://…, for example `https://git.example.com/team/app.git`",
   "^[A-Za-z_][A-Za-z0-9_]*$": VARIABLE,
-  "^[A-Za-z]+=[A-Za-z]+$": "an option and its value, for example `CreateNamespace=true`",
-  "^[0-9A-Fa-f]{16,40}$": "the id of a GnuPG key: 16 to 40 hexadecimal digits, for example `4AEE18F83AFDEB23`",
   "^[A-Za-z_][A-Za-z0-9_]{0,127}$": VARIABLE,
   "^[A-Za-z0-9][A-Za-z0-9._-]*$": "letters, digits, `.`, `_` and `-`, with a letter or digit in front, for example `web-1.2`",
   "^[A-Za-z0-9][A-Za-z0-9_.-]*$": "letters, digits, `.`, `_` and `-`, with a letter or digit in front, for example `web-1.2`",
@@ -40,26 +41,9 @@ const WORDS: Readonly<Record<string, string>> = {
   "^[A-Za-z0-9_-]{22}$": "16 random bytes as base64url, which is 22 signs, for example `AAECAwQFBgcICQoLDA0ODw`",
   "^[A-Z][A-Za-z]{0,62}$": "letters that begin with a capital, for example `DiscoveryIncomplete`",
   "^[A-Z][A-Za-z0-9]{0,62}$": "letters and digits that begin with a capital, for example `ListFailed`",
-  "^[A-Za-z0-9.*?-]+$": "the name of an AppProject, or a glob with `*` and `?`, for example `team-*`",
   "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/(-|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$":
     "an organization and a project, with `-` for no project, for example `acme/web` or `acme/-`",
-  "^[^\\s,]+$": "a name without blanks and commas, for example `github`",
-  "^[a-z0-9]([-a-z0-9:.]{0,61}[a-z0-9])?$": "a name of small letters, digits, `-`, `:` and `.`, for example `cluster-admin`",
-  "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?:)?[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$":
-    "the name of a service account, or namespace and name with `:` between them, for example `web:reader`",
-  "^(?!/)(?!.*(^|/)\\.\\.(/|$)).*$": RELATIVE,
   "^[A-Za-z0-9_-]+$": "letters, digits, `_` and `-`, for example `values`",
-  "^[^=]+$": "a name without `=`, for example `replicas`",
-  "^missingkey=(default|invalid|zero|error)$": "`missingkey=` with default, invalid, zero or error, for example `missingkey=error`",
-  "^[0-9]{1,6}%?$": "a number or a percentage, for example `2` or `25%`",
-  "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$":
-    "an organisation, or an organisation and a project with `/` between them, for example `team/web`",
-  "^([0-9]+(\\.[0-9]+)?(h|m|s))+$": "a duration of hours, minutes and seconds, for example `1h30m`",
-  "^[A-Za-z0-9][A-Za-z0-9_-]*$": "letters, digits, `_` and `-`, with a letter or digit in front, for example `prod-1`",
-  "^arn:[a-z0-9-]+:iam::[0-9]{12}:role/[!-~]+$": "the ARN of a role, for example `arn:aws:iam::123456789012:role/deployer`",
-  "^[^\\s\\x00]+$": "the name of a program without blanks, for example `gke-gcloud-auth-plugin`",
-  "^\\s*-----BEGIN PGP PUBLIC KEY BLOCK-----[\\s\\S]+-----END PGP PUBLIC KEY BLOCK-----\\s*$":
-    "a GnuPG public key in ASCII armour, as `gpg --armor --export KEY` prints it, for example `-----BEGIN PGP PUBLIC KEY BLOCK-----…`",
   "^(?!/)(?!.*(^|/)\\.\\.?(/|$))[^\\0\\\\]{1,255}$":
     "a path without `/` in front, without `.` and `..` as parts and without `\\`, for example `config/app.yaml`",
   "^t-[0-9a-f]{20}$": "the id of a task: `t-` and 20 hexadecimal digits, for example `t-0123456789abcdef0123`",
@@ -88,10 +72,6 @@ const WORDS: Readonly<Record<string, string>> = {
   "^[a-z0-9.]+$": "small letters, digits and `.`, for example `jar`",
   "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$": "the name of a header, for example `X-Request-Id`",
   "^[0-9a-f]{40,64}$": "the whole id of a commit: 40 to 64 hexadecimal digits, for example `1f2e3d4c5b6a79880716253443526170f8e9dacb`",
-  "^[A-Za-z][A-Za-z0-9_]{0,62}$":
-    "a name of letters, digits and `_` that begins with a letter and has at most 63 signs, for example `image_tag`",
-  "^(\\[[A-Za-z0-9.:-]+\\]:[0-9]{1,5}|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)$":
-    "a host, or a host in brackets and its port, for example `git.example.com` or `[git.example.com]:2222`",
   "^(https?://[^\\s@]+|ssh://[^\\s]+|[A-Za-z0-9_.-]+@[^\\s:]+:[^\\s]*|oci://[^\\s@]+)$":
     "the beginning of the addresses of repositories: https://…, ssh://…, user@host: or oci://…, for example `https://git.example.com/team/`",
   "^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$":

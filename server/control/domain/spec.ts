@@ -2,14 +2,10 @@ import { formFaults } from "../../../openapi/rules/forms.ts";
 import { inWords } from "../../../openapi/rules/messages/patterns.ts";
 import { isOfShape, shapeFaults } from "../../../openapi/rules/messages/shape.ts";
 import { yamlFaults } from "../../../openapi/rules/yaml-texts.ts";
-import { setFaults } from "./applicationset.ts";
-import { projectFaults } from "./appproject.ts";
-import { clusterFaults } from "./cluster.ts";
 import { deref, type Noun } from "./nouns.ts";
-import { checkPipeline } from "./pipelines/check.ts";
 import { type Fault, invalid, misfit, refuse } from "./problem.ts";
-import { keptFaults, repositoryFaults } from "./repository.ts";
-import { certificateFaults, gnupgKeyFaults } from "./trust.ts";
+import { keptFaults } from "./repository.ts";
+import { RULES } from "./rules.ts";
 
 export type Spec = Record<string, any>;
 
@@ -47,25 +43,13 @@ export function checkSchema(noun: Noun, spec: Spec): void {
   throw misfit(faults.length > 0 ? faults : [{ pointer: "/spec", detail: "does not fit the contract" }]);
 }
 
-/** What a noun's spec may have wrong that a schema cannot say. */
-const FAULTS: Partial<Record<Noun["collection"], (spec: never) => readonly Fault[]>> = {
-  applicationsets: setFaults,
-  appprojects: projectFaults,
-  clusters: clusterFaults,
-  repositories: repositoryFaults,
-  repositorycredentials: repositoryFaults,
-  repositorycertificates: certificateFaults,
-  gnupgkeys: gnupgKeyFaults,
-  pipelines: checkPipeline,
-};
-
 /** Rules between fields that a schema cannot say. Each names the field and what to do; `before` is the spec that it replaces. */
 export function checkRules(noun: Noun, spec: Spec, before?: Spec): void {
   if (spec.credentials && spec.sealedCredentials)
     throw invalid("/spec/sealedCredentials", "Give `credentials` or `sealedCredentials`, not both.");
   if (noun.collection === "applications") checkApplication(spec);
   // The schema has been checked, so each finds the spec of its own noun.
-  refuse([...(FAULTS[noun.collection]?.(spec as never) ?? []), ...textFaults(noun.collection, spec)]);
+  refuse([...(RULES[noun.collection]?.faults?.(spec as never) ?? []), ...textFaults(noun.collection, spec)]);
   refuse(keptFaults(spec, before));
 }
 

@@ -1,6 +1,6 @@
-import { type Collection, isDelivered, type ObjectOf, type Schemas } from "../../domain/nouns.ts";
+import { type Collection, isDelivered, type ObjectOf } from "../../domain/nouns.ts";
 import { notFound, Problem } from "../../domain/problem.ts";
-import { isAskedFor } from "../../domain/trust.ts";
+import { RULES } from "../../domain/rules.ts";
 import { deliverTombstone } from "../../store/deliveries.ts";
 import { deleteKeysIn } from "../../store/keys.ts";
 import { dropDeliveries, isReleased, movingAway, releasedFor, releaseObject } from "../../store/moves.ts";
@@ -119,10 +119,10 @@ async function whyUsed(w: Writer, found: Stored, force: boolean): Promise<Proble
         `The agent has not given up ${moving.join(", ")} yet, which moved to another agent. Try again in a few seconds, or send \`force=true\`.`,
       );
   }
-  if (found.collection === "gnupgkeys") {
-    const key = found.spec as Schemas["GnupgKeySpec"];
-    const asking = (await projectsBeside(w, w.account, found.uid)).filter(({ spec }) => isAskedFor(key, spec));
-    if (asking.length > 0) return inUse("is a key by which commits must be signed for", asking.slice(0, 5));
+  const { neededBy, needed = "" } = RULES[found.collection] ?? {};
+  if (neededBy) {
+    const needing = (await projectsBeside(w, w.account, found.uid)).filter(({ spec }) => neededBy(found.spec as never, spec));
+    if (needing.length > 0) return inUse(needed, needing.slice(0, 5));
   }
   if (found.collection === "organizations" || found.collection === "projects") {
     const [org, project] = found.collection === "projects" ? [found.org, found.id] : [found.id, ""];

@@ -1,9 +1,9 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
+import { RepositoryCredential } from "../bindings/repository-credential.ts";
+import { type SignInProps, signIn } from "../credentials.ts";
 import type { IAgent } from "./agent.ts";
 import type { IAppProject } from "./app-project.ts";
-import { RepositoryCredential } from "./bindings/repository-credential.ts";
-import { type SignInProps, signIn } from "./credentials.ts";
 
 export interface OutpostRepositoryCredentialProps extends SignInProps {
   /** Id of the template; immutable. */

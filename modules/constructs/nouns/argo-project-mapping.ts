@@ -1,7 +1,7 @@
 import { type ITerraformDependable, Token } from "cdktf";
 import { Construct } from "constructs";
+import { ArgoProjectMapping, type ArgoProjectMappingConfig } from "../bindings/argo-project-mapping.ts";
 import type { IAgent } from "./agent.ts";
-import { ArgoProjectMapping, type ArgoProjectMappingConfig } from "./bindings/argo-project-mapping.ts";
 
 /** Beside these every argument of `outpost_argo_project_mapping`. `org` and `project` are the scope of the agent. */
 export interface OutpostArgoProjectMappingProps extends Omit<ArgoProjectMappingConfig, "id" | "agent"> {

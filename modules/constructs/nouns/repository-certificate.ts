@@ -1,7 +1,7 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
+import { RepositoryCertificate } from "../bindings/repository-certificate.ts";
 import type { IAgent } from "./agent.ts";
-import { RepositoryCertificate } from "./bindings/repository-certificate.ts";
 
 export interface OutpostCertificateProps {
   /** Id of the object; immutable. */

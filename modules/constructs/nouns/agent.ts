@@ -1,8 +1,8 @@
 import { conditional, type IResolvable, type ITerraformDependable, Op, Token } from "cdktf";
 import { Construct } from "constructs";
-import { Agent } from "./bindings/agent.ts";
-import { EphemeralAgentToken } from "./bindings/ephemeral-agent-token.ts";
-import { given, type WorkerInstallProps, WorkerRelease } from "./worker.ts";
+import { Agent } from "../bindings/agent.ts";
+import { EphemeralAgentToken } from "../bindings/ephemeral-agent-token.ts";
+import { given, type WorkerInstallProps, WorkerRelease } from "../worker.ts";
 
 /** An agent that others refer to. */
 export interface IAgent {

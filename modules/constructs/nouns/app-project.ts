@@ -1,7 +1,7 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
+import { AppProject, type AppProjectConfig } from "../bindings/app-project.ts";
 import type { IAgent } from "./agent.ts";
-import { AppProject, type AppProjectConfig } from "./bindings/app-project.ts";
 
 /** A project of an agent that applications belong to. */
 export interface IAppProject {

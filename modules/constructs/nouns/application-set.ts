@@ -1,9 +1,9 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
+import { ApplicationSet, type ApplicationSetConfig } from "../bindings/application-set.ts";
+import { asJson } from "../text.ts";
 import type { IAgent } from "./agent.ts";
 import type { IAppProject } from "./app-project.ts";
-import { ApplicationSet, type ApplicationSetConfig } from "./bindings/application-set.ts";
-import { asJson } from "./text.ts";
 
 /** `metadata` and `spec` of each application, as in `argoproj.io/v1alpha1`, with parameters in its texts. */
 export interface ApplicationTemplateProps {

@@ -1,8 +1,8 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
+import { Cluster } from "../bindings/cluster.ts";
 import type { IAgent } from "./agent.ts";
 import type { IAppProject } from "./app-project.ts";
-import { Cluster } from "./bindings/cluster.ts";
 
 /** A cluster that applications are deployed to. */
 export interface ICluster {

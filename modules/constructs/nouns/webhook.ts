@@ -1,6 +1,6 @@
 import { Construct } from "constructs";
-import { EphemeralWebhookSecret } from "./bindings/ephemeral-webhook-secret.ts";
-import { Webhook, type WebhookConfig } from "./bindings/webhook.ts";
+import { EphemeralWebhookSecret } from "../bindings/ephemeral-webhook-secret.ts";
+import { Webhook, type WebhookConfig } from "../bindings/webhook.ts";
 
 export interface OutpostWebhookProps extends Omit<WebhookConfig, "id"> {
   /** Id of the webhook; immutable. */

@@ -1,7 +1,7 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
+import { GnupgKey } from "../bindings/gnupg-key.ts";
 import type { IAgent } from "./agent.ts";
-import { GnupgKey } from "./bindings/gnupg-key.ts";
 
 export interface OutpostGnupgKeyProps {
   /** Id of the object; immutable. The key's own id is `keyId`. */

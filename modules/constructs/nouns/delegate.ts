@@ -1,9 +1,9 @@
 import { Fn, Op } from "cdktf";
 import { Construct } from "constructs";
-import { Delegate } from "./bindings/delegate.ts";
-import { EphemeralDelegateToken } from "./bindings/ephemeral-delegate-token.ts";
-import { releaseName } from "./charts.ts";
-import { given, type WorkerInstallProps, WorkerRelease } from "./worker.ts";
+import { Delegate } from "../bindings/delegate.ts";
+import { EphemeralDelegateToken } from "../bindings/ephemeral-delegate-token.ts";
+import { releaseName } from "../charts.ts";
+import { given, type WorkerInstallProps, WorkerRelease } from "../worker.ts";
 
 export interface OutpostDelegateProps extends WorkerInstallProps {
   /** Id of the delegate in the service; immutable. */

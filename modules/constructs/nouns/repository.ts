@@ -1,9 +1,9 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
+import { Repository } from "../bindings/repository.ts";
+import { type SignInProps, signIn } from "../credentials.ts";
 import type { IAgent } from "./agent.ts";
 import type { IAppProject } from "./app-project.ts";
-import { Repository } from "./bindings/repository.ts";
-import { type SignInProps, signIn } from "./credentials.ts";
 
 /** A repository that applications refer to. */
 export interface IRepository {

@@ -1,7 +1,7 @@
 import { Construct } from "constructs";
+import { Application, type ApplicationConfig, type ApplicationSource, type ApplicationSyncPolicy } from "../bindings/application.ts";
 import type { IAgent } from "./agent.ts";
 import type { IAppProject } from "./app-project.ts";
-import { Application, type ApplicationConfig, type ApplicationSource, type ApplicationSyncPolicy } from "./bindings/application.ts";
 import type { ICluster } from "./cluster.ts";
 import type { IRepository } from "./repository.ts";
 

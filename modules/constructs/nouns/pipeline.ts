@@ -1,7 +1,7 @@
 import type { ITerraformDependable } from "cdktf";
 import { Construct } from "constructs";
-import { Pipeline, type PipelineInputs, type PipelineStepsApproval, type PipelineStepsTask } from "./bindings/pipeline.ts";
-import { asJson, plain } from "./text.ts";
+import { Pipeline, type PipelineInputs, type PipelineStepsApproval, type PipelineStepsTask } from "../bindings/pipeline.ts";
+import { asJson, plain } from "../text.ts";
 
 /** A task as the provider takes it, with its parameters as an object. */
 export interface PipelineTaskProps extends Omit<PipelineStepsTask, "params"> {
