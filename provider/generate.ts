@@ -58,23 +58,15 @@ function nounTables(nouns: readonly Noun[]): string {
   const rows = nouns.map((noun) => {
     const [file, name] = [fileOf(noun), camel(snake(noun.name).slice(1))];
     const own = existsSync(join(root, "resources", `${file}.ts`));
-    const resource = own ? `(await import("../resources/${file}.ts")).${name}` : `resource((await import("./${file}.ts")).${name})`;
+    const load = (folder: string) => `await import("${folder}/${file}.ts")`;
+    const resource = own ? `(${load("../resources")}).${name}` : `resource((${load(".")}).${name})`;
     return {
       resource: `  ${noun.type}: async () => ${resource},`,
-      dataSource: `  ${noun.type}: async () => dataSource(await import("./${file}.ts"), "${name}"),`,
+      dataSource: `  ${noun.type}: async () => dataSource(${load(".")}, "${name}"),`,
     };
   });
   return [
-    `${header}import type { Noun } from "../resources/noun.ts";`,
-    'import type { Attribute } from "../schema/attribute.ts";',
-    "",
-    "/** A noun that needs no code of its own; one that an agent holds is waited for until the agent has it. */",
-    "const resource = async (noun: Noun) => {",
-    '  const { createResource } = await import("../resources/crud/resource.ts");',
-    '  return createResource(noun, noun.delivered ? { judge: (await import("../wait/delivered.ts")).judgeDelivered("agent") } : {});',
-    "};",
-    "const dataSource = async <K extends string>(generated: Readonly<Record<K, Noun>> & { status(): Attribute | undefined }, name: K) =>",
-    '  (await import("../resources/data.ts")).createDataSource(generated[name], generated.status());',
+    `${header}import { dataSource, resource } from "../resources/load.ts";`,
     "",
     "export const resources = {",
     ...rows.map((row) => row.resource),
