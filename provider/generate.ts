@@ -57,9 +57,9 @@ const fileOf = ({ name }: Noun): string => snake(name).slice(1).replaceAll("_", 
 function nounTables(nouns: readonly Noun[]): string {
   const rows = nouns.map((noun) => {
     const [file, name] = [fileOf(noun), camel(snake(noun.name).slice(1))];
-    const own = existsSync(join(root, "resources", `${file}.ts`));
+    const own = existsSync(join(root, "resources/nouns", `${file}.ts`));
     const load = (folder: string) => `await import("${folder}/${file}.ts")`;
-    const resource = own ? `(${load("../resources")}).${name}` : `resource((${load(".")}).${name})`;
+    const resource = own ? `(${load("../resources/nouns")}).${name}` : `resource((${load(".")}).${name})`;
     return {
       resource: `  ${noun.type}: async () => ${resource},`,
       dataSource: `  ${noun.type}: async () => dataSource(${load(".")}, "${name}"),`,

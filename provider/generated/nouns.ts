@@ -2,20 +2,20 @@
 import { dataSource, resource } from "../resources/load.ts";
 
 export const resources = {
-  outpost_agent: async () => (await import("../resources/agent.ts")).agent,
-  outpost_app_project: async () => (await import("../resources/app-project.ts")).appProject,
-  outpost_application: async () => (await import("../resources/application.ts")).application,
-  outpost_application_set: async () => (await import("../resources/application-set.ts")).applicationSet,
+  outpost_agent: async () => (await import("../resources/nouns/agent.ts")).agent,
+  outpost_app_project: async () => (await import("../resources/nouns/app-project.ts")).appProject,
+  outpost_application: async () => (await import("../resources/nouns/application.ts")).application,
+  outpost_application_set: async () => (await import("../resources/nouns/application-set.ts")).applicationSet,
   outpost_argo_project_mapping: async () => resource((await import("./argo-project-mapping.ts")).argoProjectMapping),
-  outpost_cluster: async () => (await import("../resources/cluster.ts")).cluster,
+  outpost_cluster: async () => (await import("../resources/nouns/cluster.ts")).cluster,
   outpost_delegate: async () => resource((await import("./delegate.ts")).delegate),
-  outpost_gnupg_key: async () => (await import("../resources/gnupg-key.ts")).gnupgKey,
+  outpost_gnupg_key: async () => (await import("../resources/nouns/gnupg-key.ts")).gnupgKey,
   outpost_organization: async () => resource((await import("./organization.ts")).organization),
   outpost_pipeline: async () => resource((await import("./pipeline.ts")).pipeline),
   outpost_project: async () => resource((await import("./project.ts")).project),
-  outpost_repository: async () => (await import("../resources/repository.ts")).repository,
-  outpost_repository_certificate: async () => (await import("../resources/repository-certificate.ts")).repositoryCertificate,
-  outpost_repository_credential: async () => (await import("../resources/repository-credential.ts")).repositoryCredential,
+  outpost_repository: async () => (await import("../resources/nouns/repository.ts")).repository,
+  outpost_repository_certificate: async () => (await import("../resources/nouns/repository-certificate.ts")).repositoryCertificate,
+  outpost_repository_credential: async () => (await import("../resources/nouns/repository-credential.ts")).repositoryCredential,
   outpost_webhook: async () => resource((await import("./webhook.ts")).webhook),
 };
 export const dataSources = {

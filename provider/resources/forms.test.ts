@@ -7,11 +7,11 @@ import { Diagnostics } from "../schema/diagnostics.ts";
 import { blank } from "../schema/plan.ts";
 import { print } from "../value/path.ts";
 import { Unknown, type ValueMap } from "../value/value.ts";
-import { appProject } from "./app-project.ts";
-import { application } from "./application.ts";
-import { applicationSet } from "./application-set.ts";
-import { cluster } from "./cluster.ts";
 import { createResource } from "./crud/resource.ts";
+import { appProject } from "./nouns/app-project.ts";
+import { application } from "./nouns/application.ts";
+import { applicationSet } from "./nouns/application-set.ts";
+import { cluster } from "./nouns/cluster.ts";
 import { fromSpec } from "./spec.ts";
 
 const RESOURCES = {

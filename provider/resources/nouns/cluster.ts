@@ -1,12 +1,12 @@
-import { AT_HOME, clusterIdFault } from "../../openapi/rules/cluster.ts";
-import { isHomeAddress } from "../../openapi/rules/home-cluster.ts";
-import { cluster as noun } from "../generated/cluster.ts";
-import type { Diagnostics } from "../schema/diagnostics.ts";
-import { attr, root } from "../value/path.ts";
-import { field, isMap, stringField, type ValueMap } from "../value/value.ts";
-import { judgeDelivered } from "../wait/delivered.ts";
-import { checkPem, known, PEM } from "./checks.ts";
-import { createResource } from "./crud/resource.ts";
+import { AT_HOME, clusterIdFault } from "../../../openapi/rules/cluster.ts";
+import { isHomeAddress } from "../../../openapi/rules/home-cluster.ts";
+import { cluster as noun } from "../../generated/cluster.ts";
+import type { Diagnostics } from "../../schema/diagnostics.ts";
+import { attr, root } from "../../value/path.ts";
+import { field, isMap, stringField, type ValueMap } from "../../value/value.ts";
+import { judgeDelivered } from "../../wait/delivered.ts";
+import { checkPem, known, PEM } from "../checks.ts";
+import { createResource } from "../crud/resource.ts";
 
 export const cluster = createResource(noun, { validate, judge: judgeDelivered("server") });
 

@@ -1,11 +1,11 @@
-import { application as noun } from "../generated/application.ts";
-import type { Diagnostics } from "../schema/diagnostics.ts";
-import { attr, index, type Path, root } from "../value/path.ts";
-import { field, isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
-import { judgeApplication } from "../wait/application.ts";
-import { explained } from "../wait/explained.ts";
-import { exclusive, given, isBelowAgent, known, warnWithoutProject } from "./checks.ts";
-import { createResource } from "./crud/resource.ts";
+import { application as noun } from "../../generated/application.ts";
+import type { Diagnostics } from "../../schema/diagnostics.ts";
+import { attr, index, type Path, root } from "../../value/path.ts";
+import { field, isMap, Unknown, type Value, type ValueMap } from "../../value/value.ts";
+import { judgeApplication } from "../../wait/application.ts";
+import { explained } from "../../wait/explained.ts";
+import { exclusive, given, isBelowAgent, known, warnWithoutProject } from "../checks.ts";
+import { createResource } from "../crud/resource.ts";
 
 export const application = createResource(noun, { validate, judge: judgeApplication, explain: explained });
 

@@ -1,10 +1,10 @@
-import { appProject as noun } from "../generated/app-project.ts";
-import type { Diagnostics } from "../schema/diagnostics.ts";
-import { attr, index, type Path, root } from "../value/path.ts";
-import { isMap, type Value, type ValueMap } from "../value/value.ts";
-import { judgeDelivered } from "../wait/delivered.ts";
-import { given, isBelowAgent } from "./checks.ts";
-import { createResource } from "./crud/resource.ts";
+import { appProject as noun } from "../../generated/app-project.ts";
+import type { Diagnostics } from "../../schema/diagnostics.ts";
+import { attr, index, type Path, root } from "../../value/path.ts";
+import { isMap, type Value, type ValueMap } from "../../value/value.ts";
+import { judgeDelivered } from "../../wait/delivered.ts";
+import { given, isBelowAgent } from "../checks.ts";
+import { createResource } from "../crud/resource.ts";
 
 export const appProject = createResource(noun, { validate, judge: judgeDelivered("agent") });
 

@@ -1,11 +1,11 @@
-import { repository as noun } from "../generated/repository.ts";
-import type { Diagnostics } from "../schema/diagnostics.ts";
-import { attr, root } from "../value/path.ts";
-import { stringField, type ValueMap } from "../value/value.ts";
-import { judgeDelivered } from "../wait/delivered.ts";
-import { known } from "./checks.ts";
-import { createResource } from "./crud/resource.ts";
-import { validateSignIn } from "./sign-in.ts";
+import { repository as noun } from "../../generated/repository.ts";
+import type { Diagnostics } from "../../schema/diagnostics.ts";
+import { attr, root } from "../../value/path.ts";
+import { stringField, type ValueMap } from "../../value/value.ts";
+import { judgeDelivered } from "../../wait/delivered.ts";
+import { known } from "../checks.ts";
+import { createResource } from "../crud/resource.ts";
+import { validateSignIn } from "../sign-in.ts";
 
 export const repository = createResource(noun, { validate, judge: judgeDelivered("url") });
 

@@ -1,9 +1,9 @@
-import { gnupgKey as noun } from "../generated/gnupg-key.ts";
-import type { Diagnostics } from "../schema/diagnostics.ts";
-import { attr, root } from "../value/path.ts";
-import { stringField, type ValueMap } from "../value/value.ts";
-import { judgeDelivered } from "../wait/delivered.ts";
-import { createResource } from "./crud/resource.ts";
+import { gnupgKey as noun } from "../../generated/gnupg-key.ts";
+import type { Diagnostics } from "../../schema/diagnostics.ts";
+import { attr, root } from "../../value/path.ts";
+import { stringField, type ValueMap } from "../../value/value.ts";
+import { judgeDelivered } from "../../wait/delivered.ts";
+import { createResource } from "../crud/resource.ts";
 
 export const gnupgKey = createResource(noun, { validate, judge: judgeDelivered("public_key") });
 

@@ -1,10 +1,10 @@
-import { repositoryCertificate as noun } from "../generated/repository-certificate.ts";
-import type { Diagnostics } from "../schema/diagnostics.ts";
-import { attr, root } from "../value/path.ts";
-import { stringField, type ValueMap } from "../value/value.ts";
-import { judgeDelivered } from "../wait/delivered.ts";
-import { checkPem, PEM } from "./checks.ts";
-import { createResource } from "./crud/resource.ts";
+import { repositoryCertificate as noun } from "../../generated/repository-certificate.ts";
+import type { Diagnostics } from "../../schema/diagnostics.ts";
+import { attr, root } from "../../value/path.ts";
+import { stringField, type ValueMap } from "../../value/value.ts";
+import { judgeDelivered } from "../../wait/delivered.ts";
+import { checkPem, PEM } from "../checks.ts";
+import { createResource } from "../crud/resource.ts";
 
 export const repositoryCertificate = createResource(noun, { validate, judge: judgeDelivered("host") });
 

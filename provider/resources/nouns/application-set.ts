@@ -1,12 +1,12 @@
-import { didYouMean } from "../../openapi/rules/suggest.ts";
-import { applicationSet as noun } from "../generated/application-set.ts";
-import type { Diagnostics } from "../schema/diagnostics.ts";
-import { type Json, parseJson } from "../value/json.ts";
-import { attr, index, type Path, root } from "../value/path.ts";
-import { Decimal, field, isMap, stringField, type ValueMap } from "../value/value.ts";
-import { judgeApplicationSet } from "../wait/application-set.ts";
-import { given, isBelowAgent, known, warnWithoutProject } from "./checks.ts";
-import { createResource } from "./crud/resource.ts";
+import { didYouMean } from "../../../openapi/rules/suggest.ts";
+import { applicationSet as noun } from "../../generated/application-set.ts";
+import type { Diagnostics } from "../../schema/diagnostics.ts";
+import { type Json, parseJson } from "../../value/json.ts";
+import { attr, index, type Path, root } from "../../value/path.ts";
+import { Decimal, field, isMap, stringField, type ValueMap } from "../../value/value.ts";
+import { judgeApplicationSet } from "../../wait/application-set.ts";
+import { given, isBelowAgent, known, warnWithoutProject } from "../checks.ts";
+import { createResource } from "../crud/resource.ts";
 
 export const applicationSet = createResource(noun, { validate, judge: judgeApplicationSet });
 
