@@ -2129,6 +2129,10 @@ export interface components {
                 cause?: "Manual" | "Automated" | "SelfHeal" | "Rollback";
                 startedAt?: components["schemas"]["Timestamp"];
                 finishedAt?: components["schemas"]["Timestamp"];
+                /** @description It only tried, and changed nothing. */
+                dryRun?: boolean;
+                /** @description What a dry run would do with each object, 500 at the most; of another operation the objects that failed, 20 at the most. */
+                results?: components["schemas"]["OperationResult"][];
             };
             conditions?: components["schemas"]["Condition"][];
             resources?: components["schemas"]["ApplicationResource"][];
@@ -2157,6 +2161,19 @@ export interface components {
             requiresDeletionConfirmation?: boolean;
             hook?: boolean;
             syncWave?: number;
+        };
+        OperationResult: {
+            group?: string;
+            kind: string;
+            namespace?: string;
+            name: string;
+            /**
+             * @description What was or would be done with it; none where the agent does not tell.
+             * @enum {string}
+             */
+            outcome?: "Created" | "Configured" | "Unchanged" | "Pruned" | "PruneSkipped" | "Failed";
+            message?: string;
+            hook?: boolean;
         };
         HistoryEntry: {
             id: number;

@@ -80,7 +80,8 @@ export function judgeApplication(stored: Stored | undefined): Verdict {
   const fault = conditions.find((c) => c.status === "True" && (c.type.endsWith("Error") || c.type === "SharedResourceWarning"));
   if (fault && Object.hasOwn(final, fault.reason))
     return { kind: "stop", reason: `${fault.reason}: ${fault.message}`, path: final[fault.reason]!, standsFor: conditionStands };
-  if (operation && (operation.phase === "Failed" || operation.phase === "Error")) {
+  // A dry run that failed says nothing of what is there.
+  if (operation && !operation.dryRun && (operation.phase === "Failed" || operation.phase === "Error")) {
     const failing = resources.find((r) => r.message && (r.status !== "Synced" || r.health === "Degraded"));
     const what = failing ? `${nameOf(failing)}: ${failing.message}` : (fault?.message ?? operation.message ?? "no message");
     return { kind: "stop", reason: `the sync failed: ${what}`, standsFor: conditionStands, deployed: true };

@@ -1088,11 +1088,54 @@ export class DataApplicationStatusHistoryList extends ComplexList {
   }
 }
 
+/** Results below `results`. */
+export class DataApplicationStatusOperationResultsReference extends ComplexObject {
+  get group(): string {
+    return this.getStringAttribute("group");
+  }
+
+  get hook(): IResolvable {
+    return this.getBooleanAttribute("hook");
+  }
+
+  get kind(): string {
+    return this.getStringAttribute("kind");
+  }
+
+  get message(): string {
+    return this.getStringAttribute("message");
+  }
+
+  get name(): string {
+    return this.getStringAttribute("name");
+  }
+
+  get namespace(): string {
+    return this.getStringAttribute("namespace");
+  }
+
+  /** What was or would be done with it; none where the agent does not tell. One of `Created`, `Configured`, `Unchanged`, `Pruned`, `PruneSkipped`, `Failed`. */
+  get outcome(): string {
+    return this.getStringAttribute("outcome");
+  }
+}
+
+export class DataApplicationStatusOperationResultsList extends ComplexList {
+  get(index: number): DataApplicationStatusOperationResultsReference {
+    return new DataApplicationStatusOperationResultsReference(this.terraformResource, this.terraformAttribute, this.wrapsSet, index);
+  }
+}
+
 /** Results below `operation`. */
 export class DataApplicationStatusOperationReference extends ComplexObject {
   /** Why it is done. One of `Manual`, `Automated`, `SelfHeal`, `Rollback`. */
   get cause(): string {
     return this.getStringAttribute("cause");
+  }
+
+  /** It only tried, and changed nothing. */
+  get dryRun(): IResolvable {
+    return this.getBooleanAttribute("dry_run");
   }
 
   get finishedAt(): string {
@@ -1114,6 +1157,11 @@ export class DataApplicationStatusOperationReference extends ComplexObject {
   /** One of `Pending`, `Running`, `Terminating`, `Failed`, `Error`, `Succeeded`. */
   get phase(): string {
     return this.getStringAttribute("phase");
+  }
+
+  /** What a dry run would do with each object, 500 at the most; of another operation the objects that failed, 20 at the most. */
+  get results(): DataApplicationStatusOperationResultsList {
+    return new DataApplicationStatusOperationResultsList(this, "results", false);
   }
 
   get revision(): string {

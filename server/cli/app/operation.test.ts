@@ -1,3 +1,4 @@
+import { application } from "../objects/nouns.ts";
 import { person, type Seen } from "../testing.ts";
 
 const head = { uid: "u", generation: 2, version: "7", createdAt: "2026-01-01T00:00:00Z", updatedAt: "2026-01-01T00:00:00Z" };
@@ -141,4 +142,55 @@ test("a rollback to what does not run is not green", async () => {
   });
   const { exit, err } = await me.types("app", "rollback", "web", "0", "--wait", "--timeout", "2s");
   expect([exit, err]).toEqual([5, expect.stringContaining("crash")]);
+});
+
+describe("sync --dry-run", () => {
+  const results = [
+    { kind: "Service", namespace: "web", name: "api", outcome: "Unchanged", message: "Service api unchanged (dry run)" },
+    { group: "apps", kind: "Deployment", namespace: "web", name: "api", outcome: "Created", message: "Deployment api created (dry run)" },
+    { kind: "ConfigMap", namespace: "web", name: "old", outcome: "PruneSkipped", message: "ignored (requires pruning)" },
+  ];
+  test("shows what would become of each object", async () => {
+    const state = { operation: { ...done, dryRun: true, results } };
+    const { exit, out, err } = await person(syncs([state])).types("app", "sync", "web", "--dry-run");
+    expect([exit, out.split("\n").map((line) => line.split(/ {2,}/))]).toEqual([
+      0,
+      [
+        ["RESOURCE", "WOULD", "MESSAGE"],
+        ["apps/Deployment web/api", "create"],
+        ["ConfigMap web/old", "leave", "ignored (requires pruning)"],
+        ["Service web/api", "nothing"],
+        [""],
+      ],
+    ]);
+    expect(err).toContain("dry run: 1 to create, 1 to leave, 1 unchanged");
+  });
+  test("says why each would fail, and exits 1", async () => {
+    const wrong = { kind: "Secret", namespace: "web", name: "s", outcome: "Failed", message: 'namespaces "web" not found' };
+    const state = {
+      operation: { id: "s1", phase: "Failed", message: "one or more objects failed", dryRun: true, results: [...results, wrong] },
+    };
+    const { exit, out, err } = await person(syncs([state])).types("app", "sync", "web", "--dry-run");
+    expect([exit, out.split("\n")[1]]).toEqual([1, expect.stringMatching(/^Secret web\/s +fail +namespaces "web" not found$/)]);
+    expect(err).toContain("dry run: 1 would fail, 1 to create");
+  });
+  test("that failed is not what is said of the application or of the next sync", async () => {
+    const before = { id: "d1", phase: "Failed", message: "one or more objects failed (dry run)", dryRun: true };
+    const states = [{ operation: before }, { operation: done, sync: { status: "Synced" }, health: { status: "Healthy" } }];
+    const { exit, err } = await person(syncs(states)).types("app", "sync", "web");
+    expect([exit, err.includes("dry run")]).toEqual([0, false]);
+    expect(application(app({ operation: before, sync: { status: "OutOfSync" }, health: { status: "Healthy" } })).reason).toBe(
+      "OutOfSync, Healthy",
+    );
+  });
+});
+
+test("a sync that waits for another operation says which, and how to end it", async () => {
+  const other = { operation: { id: "x", phase: "Running", message: "Foo: no such kind. Retrying attempt #2." } };
+  const { err } = await person(syncs([other, { operation: done, sync: { status: "Synced" }, health: { status: "Healthy" } }])).types(
+    "app",
+    "sync",
+    "web",
+  );
+  expect(err).toContain("waiting for the end of another operation (`outpost app terminate web` ends it): Foo");
 });

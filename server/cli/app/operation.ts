@@ -8,6 +8,7 @@ import { EXIT, Failure, usage } from "../output/failure.ts";
 import type { Io } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
 import { type Json, say, show } from "../show.ts";
+import { dryRunSummary, showDryRun } from "./dry-run.ts";
 import { findResource, parseResource, RESOURCE } from "./resource-name.ts";
 
 interface RollbackFlags {
@@ -32,7 +33,7 @@ export function operationVerbs(app: Command, io: Io): void {
     .summary("make live equal Git")
     .option("--revision <revision>", "another branch, tag or commit, once")
     .option("--prune", "delete what Git no longer has")
-    .option("--dry-run", "only try")
+    .option("--dry-run", "only try, and show what would be done with each object")
     .option("--resource <resource>", `only this object, as ${RESOURCE}; may be repeated`, collect)
     .option("--sync-option <Name=value>", "may be repeated", collect)
     .option("--wait", "wait until it is Synced and Healthy", true)
@@ -50,7 +51,7 @@ export function operationVerbs(app: Command, io: Io): void {
     .command("rollback <id> <history-id>")
     .summary("deploy again what an entry of the history deployed")
     .option("--prune", "delete what that revision does not have")
-    .option("--dry-run", "only try")
+    .option("--dry-run", "only try, and show what would be done with each object")
     .option("--wait", "wait until it is done and Healthy", true)
     .option("--no-wait", "do not wait until it is done and Healthy")
     .option(...KEEP_WAITING)
@@ -102,7 +103,7 @@ async function rollback(s: Session, id: string, entry: string, flags: RollbackFl
   asked(s, await waitForOperation(s, id, started, flags, dryRun ? undefined : healthy));
 }
 
-/** Waits for the end of the operation that `started` shows, and then until `after` holds. */
+/** Waits for the end of the operation that `started` shows, and then until `after` holds. A dry run shows what it would do, also when it fails. */
 async function waitForOperation(
   s: Session,
   id: string,
@@ -111,12 +112,18 @@ async function waitForOperation(
   after?: (o: Json) => Readiness,
 ): Promise<Json> {
   const operation = started.status?.operation?.id;
+  let last: Json = {};
   const holds = (o: Json) => {
-    const end = ended(o, operation);
+    last = o;
+    const end = ended(o, operation, id);
     return end.ready && after ? after(o) : end;
   };
   const explain = explainer(await s.api(), id, !flags.keepWaiting);
-  return waitFor(s, APP, id, { timeout: flags.timeout, holds, explain });
+  try {
+    return await waitFor(s, APP, id, { timeout: flags.timeout, holds, explain });
+  } finally {
+    if (flags.dryRun && isTable(s) && last.status?.operation?.id === operation) showDryRun(s, last);
+  }
 }
 
 function healthy(o: Json): Readiness {
@@ -141,12 +148,18 @@ function needsPrune(o: Json, prune: boolean): Readiness | undefined {
 }
 
 /** Whether the operation that was asked for has ended, and how; an answer about one before it says nothing yet. */
-function ended(o: Json, operation: string | undefined): Readiness {
+function ended(o: Json, operation: string | undefined, id: string): Readiness {
   const now = o.status?.operation;
   const ours = operation === undefined || now?.id === operation;
+  if (!ours && (now?.phase === "Running" || now?.phase === "Terminating"))
+    return {
+      ready: false,
+      reason: `waiting for the end of another operation (\`outpost app terminate ${id}\` ends it): ${now.message ?? now.phase}`,
+    };
   if (!ours || now?.phase === "Pending") return { ready: false, reason: "waiting for the agent" };
-  if (now?.phase === "Succeeded") return { ready: true, reason: now.message ?? "done" };
+  if (now?.phase === "Succeeded") return { ready: true, reason: now.dryRun ? `dry run: ${dryRunSummary(o)}` : (now.message ?? "done") };
   const failed = now?.phase === "Failed" || now?.phase === "Error";
+  if (failed && now.dryRun && now.results) return { ready: false, failed, reason: `dry run: ${dryRunSummary(o)}` };
   return { ready: false, failed, reason: now?.message ?? `it is ${now?.phase}` };
 }
 
@@ -166,6 +179,8 @@ async function terminate(s: Session, id: string, flags: { wait: boolean; timeout
   asked(s, await waitFor(s, APP, id, { timeout: flags.timeout, holds }));
 }
 
+const isTable = ({ format }: Session): boolean => format === "table" || format === "wide";
+
 const asked = (s: Session, object: Json): void => {
-  if (s.format !== "table" && s.format !== "wide") show(s, [object], APP.columns, { one: true });
+  if (!isTable(s)) show(s, [object], APP.columns, { one: true });
 };

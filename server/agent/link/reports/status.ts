@@ -5,6 +5,7 @@ import { causeOf } from "../../controller/application.ts";
 import { ACTION_INFO } from "../deliveries/action.ts";
 import { defined } from "../deliveries/spec.ts";
 import { MARK } from "../names.ts";
+import { toResults } from "./results.ts";
 
 type Status = Schemas["ApplicationStatus"];
 // biome-ignore lint/suspicious/noExplicitAny: written by a controller that need not be ours; each field is looked at before it is used.
@@ -85,6 +86,7 @@ function toOperation(app: KubeObject): Status["operation"] {
     cause: state.operation ? causeOf(state.operation) : undefined,
     startedAt: time(state.startedAt),
     finishedAt: time(state.finishedAt),
+    ...toResults(state),
   }) as Status["operation"];
 }
 

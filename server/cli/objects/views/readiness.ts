@@ -58,7 +58,8 @@ export function application(o: Json): Readiness {
   if ((s.observedGeneration ?? 0) < o.generation)
     return { ready: false, reason: s.delivery?.message ?? "waiting for the agent to see the newest version" };
   if (named) return { ready: false, reason: `${named.reason ?? named.type}: ${named.message}` };
-  if (s.operation?.phase === "Failed" || s.operation?.phase === "Error")
+  // A dry run that failed says nothing of what is there.
+  if (!s.operation?.dryRun && ["Failed", "Error"].includes(s.operation?.phase))
     return { ready: false, reason: `sync ${s.operation.phase.toLowerCase()}: ${s.operation.message ?? ""}` };
   if (s.sync?.status === "Synced" && s.health?.status === "Healthy") return { ready: true, reason: "Synced and Healthy" };
   if (s.operation?.phase === "Running")
