@@ -36,7 +36,7 @@ const TABLE: [SealedCollection, string, Spec, Spec, { there: string[]; back: str
   ["repositories", "spelling of SSH", { url: "git@git.corp:a/b" }, { url: "ssh://git@GIT.corp:22/a/b" }, { there: [], back: [] }],
   [
     "repositories",
-    "something that is no address",
+    "something that is not an address",
     GIT,
     { url: "https://" },
     { there: ["url", "url", "url", "url"], back: ["url", "url", "url", "url"] },

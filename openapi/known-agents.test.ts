@@ -40,7 +40,7 @@ test("a new key counts once its very fingerprint is accepted", () => {
   expect(refusedKey(env(), prod(1))).toMatch(/another key/);
 });
 
-test("an agent that the user has created anew may have a new key, and no other agent may", () => {
+test("an agent that the user has created again may have a new key, and no other agent may", () => {
   const at = { endpoint: "https://outpost.example.com", account: "acme", agent: "again" };
   const [first, second] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((key) => key.toString("base64url")) as [string, string];
   for (const agent of ["again", "other"]) expect(refusedKey(env(), { ...at, agent, publicKey: first })).toBeUndefined();

@@ -296,7 +296,7 @@ test.each<[string, string, string, string]>([
     "credentials",
   ],
   [
-    "a key that is no PEM",
+    "a key that is not PEM",
     repository('url = "git@git.example.com:team/"\n credentials = { ssh_private_key = "mine" }'),
     "credentials.ssh_private_key: A private key",
     "credentials",
@@ -315,7 +315,7 @@ test.each<[string, string, string, string]>([
     "enable_lfs",
   ],
   ["a certificate that is none", certificate("https", SSH), "A certificate is wanted", "data"],
-  ["a line of known_hosts", certificate("ssh", `git.example.com ${SSH}`), "Line 1 is no key", "data"],
+  ["a line of known_hosts", certificate("ssh", `git.example.com ${SSH}`), "Line 1 is not a key", "data"],
   ["a port for HTTPS", certificate("https", PEM, "[git.example.com]:8443"), "For `https` the host's name alone", "host"],
   [
     "a private GnuPG key",

@@ -53,7 +53,7 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
     if (endpoint !== undefined && !/^https?:\/\/[^\s@/]+(\/\S*)?$/.test(endpoint))
       diagnostics.error(
         "Invalid value",
-        "`endpoint` is an http or https address without credentials, as https://outpost.example.com.",
+        "`endpoint` is an http or https address without credentials, such as https://outpost.example.com.",
         attr(root, "endpoint"),
       );
     const warning = plainHttpWarning(endpoint ?? env.OUTPOST_ENDPOINT ?? "", env);

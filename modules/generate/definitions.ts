@@ -176,7 +176,7 @@ The enrolment token is ephemeral and reaches the chart write-only, so it is in n
       type: "list(string)",
       default: [],
       description:
-        "Names of Secrets of the namespace that tasks may refer to, as `file/NAME/KEY`. Only tasks of the delegate's own scope may; `config` opens them to scopes below: `sources: { file: { paths: { NAME: { scopes: [ORG] } } } }`.",
+        "Names of Secrets of the namespace that tasks may refer to, such as `file/NAME/KEY`. Only tasks of the delegate's own scope may; `config` opens them to scopes below: `sources: { file: { paths: { NAME: { scopes: [ORG] } } } }`.",
     });
     const permissions = stack.variable("permissions", {
       type: "string",

@@ -115,7 +115,7 @@ function variables(stack: ModuleStack) {
     id: text("id", "Id of the project, and what its applications' names and namespaces begin with. Immutable."),
     agent: text("agent", "Id of the agent that keeps it equal to Git."),
     repositoryUrl: text("repository_url", "Address of the Git repository, without credentials."),
-    folders: text("folders", "Glob of the folders that are an application each, as `apps/*`.", { default: "*" }),
+    folders: text("folders", "Glob of the folders that are an application each, such as `apps/*`.", { default: "*" }),
     revision: text("revision", "Branch or tag.", { default: "HEAD" }),
     cluster: text("cluster", "Name of the cluster; `in-cluster` is the agent's own.", { default: "in-cluster" }),
     org: maybe("org", "Organization of the scope; none means the account."),
@@ -123,7 +123,7 @@ function variables(stack: ModuleStack) {
     description: maybe("description", "What the project is for."),
     within: maybe(
       "within",
-      "In a scope below the agent's: the app project of a scope above that limits this one, as `account.platform`. Needed if several may be used.",
+      "In a scope below the agent's: the app project of a scope above that limits this one, such as `account.platform`. Needed if several may be used.",
     ),
     clusterResources: stack.variable("cluster_resources", {
       type: "list(object({ group = optional(string), kind = string, name = optional(string) }))",

@@ -2,7 +2,7 @@
 export function plainHttpWarning(endpoint: string, env: NodeJS.ProcessEnv): string | undefined {
   const url = URL.parse(endpoint);
   if (url?.protocol !== "http:" || env.OUTPOST_ALLOW_HTTP === "true" || isLoopback(url.hostname)) return undefined;
-  return `The API key is sent to ${url.origin} over plain HTTP, where everybody on the network path can read it. Use https://, or set OUTPOST_ALLOW_HTTP=true if a service mesh or tunnel encrypts the connection.`;
+  return `The API key is sent to ${url.origin} over plain HTTP, where anyone on the network path can read it. Use https://, or set OUTPOST_ALLOW_HTTP=true if a service mesh or tunnel encrypts the connection.`;
 }
 
 const isLoopback = (host: string): boolean =>

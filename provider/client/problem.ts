@@ -6,7 +6,7 @@ import type { Problem } from "./client.ts";
 
 /** The service speaks of a header, which a user of Terraform never writes. */
 const OTHER_KEY =
-  "The service does not take the API key: it may have been revoked, have expired, or be of another service. Give a valid one with `api_key` in the provider block or in OUTPOST_API_KEY, or sign in with `outpost login`.";
+  "The service rejects the API key: it may have been revoked, have expired, or be of another service. Give a valid one with `api_key` in the provider block or in OUTPOST_API_KEY, or sign in with `outpost login`.";
 
 /** Reports a problem: each of its errors at the attribute that its pointer names. */
 export function report(diagnostics: Diagnostics, action: string, problem: Problem, attributes: Attributes): void {

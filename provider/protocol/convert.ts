@@ -17,7 +17,7 @@ export function valueIn(type: Type, message: Message<"DynamicValue"> | undefined
 /** The object in a message; it must be there. */
 export function objectIn(type: Type, message: Message<"DynamicValue"> | undefined): ValueMap {
   const value = valueIn(type, message);
-  if (!isMap(value)) throw new Error("an object is wanted");
+  if (!isMap(value)) throw new Error("an object is expected");
   return value;
 }
 

@@ -7,7 +7,7 @@ const waiting = new Set<(error: Error) => void>();
 /** Takes an error that nobody caught. Handlers that do not answer within the grace time are answered with it, state included. */
 export function crash(error: unknown): void {
   crashed = error instanceof Error ? error : new Error(String(error));
-  const failure = new Error(`something in the provider failed where nobody could catch it: ${crashed.message}`, { cause: undefined });
+  const failure = new Error(`an unexpected error in the provider: ${crashed.message}`, { cause: undefined });
   setTimeout(() => {
     for (const reject of [...waiting]) reject(failure);
   }, grace).unref();

@@ -113,7 +113,7 @@ function scalarOr(kind: string, raw: Buffer | bigint, depth: number): unknown {
       return raw !== 0n;
     case "int64":
     case "enum":
-      if (typeof raw !== "bigint") throw new Error("an integer is wanted");
+      if (typeof raw !== "bigint") throw new Error("an integer is expected");
       return Number(BigInt.asIntN(64, raw));
     case "string":
       return asBytes(raw).toString("utf8");

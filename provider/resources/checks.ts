@@ -30,7 +30,7 @@ export function warnWithoutProject(attribute: string, how: string, diagnostics: 
 
 /** Refuses a PEM text that is none. The text itself stays out of the message: it may be a key. */
 export function checkPem(text: string, what: RegExp, wanted: string, path: Path, diagnostics: Diagnostics): void {
-  if (!what.test(text)) diagnostics.error("Not a PEM text", `${wanted} is wanted, from its BEGIN line to its END line.`, path);
+  if (!what.test(text)) diagnostics.error("Not a PEM text", `${wanted} is required, from its BEGIN line to its END line.`, path);
 }
 
 export const PEM = {

@@ -79,7 +79,7 @@ function serviceAccount(secret: ReturnType<typeof field>, diagnostics: Diagnosti
   if (type !== "service_account")
     diagnostics.error(
       "Not a service account",
-      "The text of the JSON file that Google gives for a service account is wanted.",
+      "Give the text of the JSON file that Google gives for a service account.",
       attr(at, "gcp_service_account_key"),
     );
 }
@@ -102,7 +102,7 @@ function fitsAddress(config: ValueMap, ways: readonly string[], diagnostics: Dia
       ssh ? "Not for SSH" : "Only for SSH",
       ssh
         ? `An SSH address takes \`ssh_private_key\` and not \`${wrong[0]}\`.`
-        : "`ssh_private_key` needs an SSH address, as ssh://git@host/repository.",
+        : "`ssh_private_key` needs an SSH address, such as ssh://git@host/repository.",
       attr(at, wrong[0]!),
     );
   if (config.get("insecure_oci_force_http") === true && stringField(config, "type") !== "oci" && !url.startsWith("oci://"))

@@ -131,7 +131,7 @@ function checkJson(kind: "object" | "any", text: string, fault: Fault, about: { 
     return;
   }
   if (kind === "object" && (typeof json !== "object" || json === null || Array.isArray(json) || json instanceof Decimal)) {
-    fault("A JSON object is wanted, as `jsonencode({...})` gives", about.shown);
+    fault("It must be a JSON object, as `jsonencode({...})` gives", about.shown);
     return;
   }
   for (const one of jsonTextFaults(json, about.depth))
@@ -144,7 +144,7 @@ function checkNumber(rules: Rules, value: Numeric, fault: Fault): void {
     fault(inexact(value));
     return;
   }
-  if (rules.integer && shown.includes(".")) fault("A whole number is wanted", shown);
+  if (rules.integer && shown.includes(".")) fault("It must be a whole number", shown);
   if (rules.minimum !== undefined && compare(value, rules.minimum) < 0) fault(`At least ${rules.minimum} is wanted`, shown);
   if (rules.maximum !== undefined && compare(value, rules.maximum) > 0) fault(`At most ${rules.maximum} is allowed`, shown);
 }

@@ -117,7 +117,7 @@ class Parser {
     return true;
   }
   #need(character: string): void {
-    if (!this.#skip(character)) throw new SyntaxError(`"${character}" is wanted at ${this.#at}`);
+    if (!this.#skip(character)) throw new SyntaxError(`"${character}" is expected at ${this.#at}`);
   }
   #value(depth: number): Json {
     if (depth > 200) throw new SyntaxError("JSON is nested too deeply");
@@ -150,7 +150,7 @@ class Parser {
   }
   #string(): string {
     const source = this.#next(/"(?:[^"\\]|\\.)*"/y);
-    if (source === undefined) throw new SyntaxError(`a string is wanted at ${this.#at}`);
+    if (source === undefined) throw new SyntaxError(`a string is expected at ${this.#at}`);
     return JSON.parse(source);
   }
 }

@@ -69,7 +69,7 @@ test.each([
   "/",
   "://",
   "https://[::1/x",
-])("%j is no address", (text) => expect(repositoryKey(text)).toBeUndefined());
+])("%j is not an address", (text) => expect(repositoryKey(text)).toBeUndefined());
 
 test.each([
   ["https://github.com/acme/shop", "https://github.com/acme/shop2"],

@@ -59,11 +59,11 @@ test.each<[string[], number, string]>([
   [["app", "create"], 2, "an id is missing"],
   [["app", "list", "-o", "csv"], 2, "Allowed choices"],
   [["app", "list", "--limit", "x"], 2, "--limit takes a number"],
-  [["app", "wait", "a", "--timeout", "soon"], 2, "--timeout takes a duration"],
+  [["app", "wait", "a", "--timeout", "soon"], 2, "--timeout must be a duration"],
   [["app", "sync", "a", "--resource", "nonsense"], 2, "--resource takes"],
   [["app", "patch", "a"], 2, "nothing to change"],
   [["app", "patch", "a", "--set", "x"], 2, "--set takes path=value"],
-  [["app", "patch", "a", "--set", "__proto__.x=1"], 2, "is no field"],
+  [["app", "patch", "a", "--set", "__proto__.x=1"], 2, "is not a field"],
   [["apply", "-f", "/nonexistent"], 2, "ENOENT"],
   [["app", "list", "--context", "nowhere"], 2, "there is no context"],
 ])("%j exits %d", async (argv, exit, text) => {

@@ -59,7 +59,7 @@ export function readLimits(env: NodeJS.ProcessEnv): Limits {
   const retention = env.OUTPOST_TASK_RETENTION || "30d";
   const retentionMs = tryParseDuration(retention);
   if (retentionMs === undefined || retentionMs < 60_000)
-    throw new SettingsError("OUTPOST_TASK_RETENTION must be a duration of a minute or more, as 30d");
+    throw new SettingsError("OUTPOST_TASK_RETENTION must be a duration of a minute or more, such as 30d");
   return {
     queueScope: readCount(env, "OUTPOST_QUEUE_MAX", 10_000),
     queueAccount: readCount(env, "OUTPOST_QUEUE_MAX_ACCOUNT", 100_000),
@@ -105,7 +105,7 @@ export function readListen(text: string): { host: string; port: number } {
   const found = /^(?:(\[[0-9a-fA-F:]+\]|[^:\s]*):)?([0-9]{1,5})$/.exec(text);
   const port = Number(found?.[2]);
   if (!found || port > 65_535)
-    throw new SettingsError(`OUTPOST_LISTEN must be host:port, as 127.0.0.1:8080; it is ${JSON.stringify(text)}`);
+    throw new SettingsError(`OUTPOST_LISTEN must be host:port, such as 127.0.0.1:8080; it is ${JSON.stringify(text)}`);
   const host = found[1]?.replace(/^\[|\]$/g, "");
   return { host: host === undefined ? "127.0.0.1" : host || "0.0.0.0", port };
 }

@@ -186,7 +186,7 @@ function credentialOf(printed: string, { command, apiVersion }: Plugin): Outcome
     return wrong(`printed ${String(said.apiVersion).slice(0, 100)} instead of ${apiVersion}`);
   const { token, expirationTimestamp, clientCertificateData } = said.status ?? {};
   if (typeof token !== "string" || !/^[\x21-\x7e]{1,65536}$/.test(token))
-    return wrong(clientCertificateData ? "printed a certificate, where a token is wanted" : "printed no token");
+    return wrong(clientCertificateData ? "printed a certificate, where a token is expected" : "printed no token");
   const ends = expirationTimestamp ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
   return Number.isNaN(ends) ? wrong("printed an expirationTimestamp that is none") : done({ token: new Secret(token), ends });
 }

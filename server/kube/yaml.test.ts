@@ -87,7 +87,7 @@ test.each([
     /alias/i,
   ],
   ["deep nesting", `${cm}a: ${"[".repeat(100_000)}`, /./],
-  ["maps as keys of maps as keys", `${cm}a:\n  ${"? ".repeat(500)}`, /^f\.yaml: line \d+: a map or a list is no key/],
+  ["maps as keys of maps as keys", `${cm}a:\n  ${"? ".repeat(500)}`, /^f\.yaml: line \d+: a map or a list is not a key/],
   ["what a template would fill in", `${cm}a: {{ name }}\n`, /is a template left in it/],
   ["no kind", "apiVersion: v1\nmetadata: {name: a}\n", /f\.yaml: an object has no kind/],
   ["no name", "apiVersion: v1\nkind: ConfigMap\n", /ConfigMap has no metadata.name/],

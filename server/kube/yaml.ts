@@ -164,7 +164,7 @@ function documents(text: string): (unknown | Error)[] {
     if (problem) return new Error(`line ${lineOf(text, problem.pos[0])}: ${problem.message}`);
     try {
       const key = collectionKey(document.contents);
-      if (key) return new Error(`line ${lineOf(text, key.range?.[0] ?? 0)}: a map or a list is no key; is a template left in it?`);
+      if (key) return new Error(`line ${lineOf(text, key.range?.[0] ?? 0)}: a map or a list is not a key; is a template left in it?`);
       return document.toJS({ maxAliasCount: MAX_ALIASES });
     } catch (error) {
       return error as Error;

@@ -59,7 +59,7 @@ export async function runHeartbeat(options: HeartbeatOptions): Promise<void> {
       const gone = new Set(answer.value.lost ?? []);
       for (const lease of leases) if (!gone.has(lease.task)) renewed.set(at(lease), sent);
       const taken = leases.filter((lease) => gone.has(lease.task));
-      if (taken.length) options.lost(taken, "the service gave the lease to nobody or to another worker");
+      if (taken.length) options.lost(taken, "the lease has ended or another worker has it");
     } else {
       options.told?.(answer);
       wait = Math.min(backoff.next(answer), beat.heartbeatMs);

@@ -32,7 +32,7 @@ export async function hello(transport: Transport, expected: Expected): Promise<O
     const what = "pin" in expected ? "this token was made for" : "this worker enrolled with";
     return stop(
       "ServiceNotTrusted",
-      `${transport.endpoint} is not the service that ${what}; nothing was sent to it. Look at OUTPOST_ENDPOINT; if the service was set up anew, create a new token`,
+      `${transport.endpoint} is not the service that ${what}; nothing was sent to it. Look at OUTPOST_ENDPOINT; if the service was set up again, create a new token`,
     );
   }
   return done({ nonce, keyId, publicKey });

@@ -4,7 +4,8 @@ import { done, type Outcome, stop } from "../base/outcome.ts";
 /** The service's address: OUTPOST_ENDPOINT, or MANAGER_HOST_AND_PORT as users of other delegates know it. */
 export function endpointOf(env: NodeJS.ProcessEnv): Outcome<string> {
   const text = env.OUTPOST_ENDPOINT || env.MANAGER_HOST_AND_PORT;
-  if (!text) return stop("EndpointMissing", "OUTPOST_ENDPOINT is not set: give the address of the service, as https://outpost.example.com");
+  if (!text)
+    return stop("EndpointMissing", "OUTPOST_ENDPOINT is not set: give the address of the service, such as https://outpost.example.com");
   const url = URL.parse(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
   if (!url || !/^https?:$/.test(url.protocol) || url.username)
     return stop(

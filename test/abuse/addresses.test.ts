@@ -219,7 +219,7 @@ test.each([
   "http://127.0.0.1/a\n--x",
   "http://127.0.0.1/a b",
   "http://127.0.0.1/\u0000",
-])("%j is no address of a repository, a chart or values", async (url) => {
+])("%j is not an address of a repository, a chart or values", async (url) => {
   expect([await refs(url), await chartOf(url), await registry(url)]).toEqual(Array(3).fill("stop RepositoryUrlRefused"));
   if (!url.startsWith("http:")) expect(await values(url)).toBe("stop RepositoryUrlRefused");
 });

@@ -84,7 +84,7 @@ const cases: Case[] = [
     ],
   ),
   [
-    "a file parameter named with a comma that is no end",
+    "a file parameter named with a comma that is not an end",
     () => CHART,
     () => helm({ fileParameters: [{ name: "v\\,w", path: "values.yaml" }] }),
     /^app-c$/,
@@ -135,7 +135,7 @@ test.each(cases.map((one, i) => [one[0], i] as const))("what a user writes is on
 });
 
 test.each(["--devel", "../web", "../../../../etc/passwd", "web/../web", "-", "web\n--x", "--post-renderer=/bin/sh"])(
-  "%j is no chart of a repository, and no version of one",
+  "%j is not a chart of a repository, and no version of one",
   async (text) => {
     const ask = (source: Partial<Source>) => bench.request("none", { repoURL: charts, ...source });
     for (const source of [
@@ -149,7 +149,7 @@ test.each(["--devel", "../web", "../../../../etc/passwd", "web/../web", "-", "we
 );
 
 test.each(["+a.example", "-a.example", "a,b.example", "a'b.example", "a$(id).example", "a;b.example", "a`id`.example", "*"])(
-  "%j is no host: to git's curl and to a shell it would be more than a name",
+  "%j is not a host: to git's curl and to a shell it would be more than a name",
   async (host) => {
     for (const url of [`https://${host}/x`, `https://${host}:443/x`, `ssh://git@${host}/x`, `git@${host}:x`])
       expect([url, await bench.service.refs({ url })]).toEqual([url, expect.objectContaining({ reason: "RepositoryUrlRefused" })]);
@@ -205,7 +205,7 @@ test.each<[string, object]>([
   ["image.build", image({ buildArgs: { "--volume": "/:/host" } })],
   ["image.build", image({ labels: { "--volume": "/:/host" } })],
   ["image.build", image({ tags: ["--volume=/:/host"] })],
-])("what a task gives to a program is no option of it: %s %j", async (name, params) => {
+])("what a task gives to a program is not an option of it: %s %j", async (name, params) => {
   const kind = tryKind(name)!;
   expect(kind).toBeDefined();
   if (!kind.validate(params)) return;

@@ -273,7 +273,12 @@ const cases: Case[] = [
     undefined,
     /^(SourceTooLarge|SourceRefused)/,
   ],
-  ["a packed subchart that is no archive", () => ({ "charts/d-1.0.0.tgz": "nothing" }), undefined, /^(ChartRenderFailed|SourceRefused)/],
+  [
+    "a packed subchart that is not an archive",
+    () => ({ "charts/d-1.0.0.tgz": "nothing" }),
+    undefined,
+    /^(ChartRenderFailed|SourceRefused)/,
+  ],
   // Arguments.
   ["a release name like an option", () => ({}), () => ({ releaseName: "--post-renderer=/bin/sh" }), /^ChartRenderFailed/],
   ["a namespace like an option", () => ({}), () => ({ namespace: "--kubeconfig=/etc/passwd" }), /^(ok|ChartRenderFailed)/],
@@ -325,7 +330,7 @@ const cases: Case[] = [
     undefined,
     /^SourceTooLarge/,
   ],
-  ["an output that is no object", () => ({ "templates/x.yaml": "- 1\n- 2\n" }), undefined, /^(ManifestInvalid|ChartRenderFailed)/],
+  ["an output that is not an object", () => ({ "templates/x.yaml": "- 1\n- 2\n" }), undefined, /^(ManifestInvalid|ChartRenderFailed)/],
 ];
 
 test(`there are ${cases.length} poisoned charts, at least 40`, () => expect(cases.length).toBeGreaterThanOrEqual(40));

@@ -206,7 +206,7 @@ test("keys that come and go, sessions that open and wrong keys by the hundred, a
     for (let i = 0; i < 4; i++) {
       await worker.open();
       await expectStatus("a session beats", 200, s.ask("POST", "/v1/worker/heartbeat", { key: worker.session, body: { leases: [] } }));
-      await expectStatus("a session is no key", 401, who(worker.session));
+      await expectStatus("a session is not a key", 401, who(worker.session));
     }
   };
   const guess = async (n: number) => {

@@ -12,7 +12,7 @@ const secret = (name: string, rest: string, metadata = "") =>
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 const SHAPES: [string, string][] = [
-  ["data that is no base64", secret("s", `data: {password: "${CANARY}!"}`)],
+  ["data that is not base64", secret("s", `data: {password: "${CANARY}!"}`)],
   ["data that is a number", secret("s", "data: {password: 20259999}")],
   ["data that is a list", secret("s", `data: {password: ["${CANARY}"]}`)],
   ["data that is an object", secret("s", `data: {password: {inner: "${CANARY}"}}`)],
@@ -24,8 +24,11 @@ const SHAPES: [string, string][] = [
   ["a key that is none", secret("s", `stringData: {"pass word/${"x".repeat(300)}": "${CANARY}"}`)],
   ["a field that Secrets do not have", secret("s", `password: "${CANARY}"\nstringData: {a: b}`)],
   ["a type that it does not fit", secret("s", `type: kubernetes.io/tls\nstringData: {password: "${CANARY}"}`)],
-  ["a registry's file that is no JSON", secret("s", `type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: "{${CANARY}"}`)],
-  ["an old registry's file that is no JSON", secret("s", `type: kubernetes.io/dockercfg\nstringData: {.dockercfg: "${CANARY}"}`)],
+  [
+    "a registry's file that is not JSON",
+    secret("s", `type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: "{${CANARY}"}`),
+  ],
+  ["an old registry's file that is not JSON", secret("s", `type: kubernetes.io/dockercfg\nstringData: {.dockercfg: "${CANARY}"}`)],
   ["a type that changes", secret("typed", `type: example.com/other\nstringData: {password: "${CANARY}"}`)],
   ["an immutable one that changes", secret("fixed", `immutable: true\nstringData: {password: "${CANARY}"}`)],
   ["an immutable flag that is a text", secret("s", `immutable: "${CANARY}"\nstringData: {password: "${CANARY}"}`)],

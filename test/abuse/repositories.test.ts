@@ -328,7 +328,7 @@ test.each<[string, [string, string, string][], Partial<Source>, RegExp]>([
   expect(await probe.outcome(bench.request(name, { targetRevision: "raw", ...source }))).toMatch(want);
 });
 
-describe("a server that is no Git server", () => {
+describe("a server that is not a Git server", () => {
   let server: Server;
   let answer: (to: ServerResponse) => void = () => {};
   beforeAll(async () => {

@@ -144,7 +144,7 @@ test("a copy of the agent's identity in another cluster is refused and told so",
   }
 }, 60_000);
 
-test("an agent that was deleted and made anew comes back with a new token and adopts what it finds", async () => {
+test("an agent that was deleted and re-created comes back with a new token and adopts what it finds", async () => {
   const params = { path: { id: "one" } };
   const { token } = ok(await w.service.api.POST("/v1/agents/{id}/tokens", { params, body: {} }));
   // As a reinstallation does it: the identity is gone, the applications are not.

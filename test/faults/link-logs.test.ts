@@ -158,8 +158,8 @@ test("one object is chosen by its kind and name, a container by its name, and wh
 }, 120_000);
 
 const refusals: [string, Record<string, string | number | boolean>, RegExp][] = [
-  ["a Pod of nobody", { kind: "Pod", namespace: "shop", name: "stranger" }, /Pod stranger is no part of application shop/],
-  ["a Pod that is not there", { kind: "Pod", namespace: "kube-system", name: "etcd" }, /Pod etcd is no part of application shop/],
+  ["a Pod of nobody", { kind: "Pod", namespace: "shop", name: "stranger" }, /Pod stranger is not part of application shop/],
+  ["a Pod that is not there", { kind: "Pod", namespace: "kube-system", name: "etcd" }, /Pod etcd is not part of application shop/],
   ["a container that it does not have", { container: "nothing" }, /has no container nothing; there are (side, web|web, side)/],
   ["half a name", { kind: "Pod" }, /`kind` and `name`/],
 ];

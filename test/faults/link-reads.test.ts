@@ -203,7 +203,7 @@ test("one object is shown with what may be done to it, when it is the applicatio
   ])
     expect((await read(one)).error).toMatchObject({
       code: "agent_refused",
-      detail: `${one.kind} ${one.name} is no part of application shop`,
+      detail: `${one.kind} ${one.name} is not part of application shop`,
     });
 }, 60_000);
 
@@ -225,12 +225,12 @@ test("an orphan of the application's namespace is shown and nothing can be done 
   expect(JSON.stringify(hidden)).not.toContain(CANARY);
   // What the project does not look for is nobody's to open: what the cluster makes itself, another namespace, an ignored one.
   for (const [name, kind, namespace] of [["kube-root-ca.crt"], ["default", "ServiceAccount"], ["left", "ConfigMap", "default"]] as const)
-    expect((await read(name, kind, namespace)).error).toMatchObject({ detail: expect.stringContaining("is no part of application shop") });
+    expect((await read(name, kind, namespace)).error).toMatchObject({ detail: expect.stringContaining("is not part of application shop") });
   // Where the project has an account, only what that account may read.
   const accounts = [{ server: "*", namespace: "*", defaultServiceAccount: "looker" }];
   must(await project({ orphanedResources: { warn: false, ignore: [{ kind: "Secret" }] }, destinationServiceAccounts: accounts }));
   await until("what is ignored", async () => (await read("nobodys", "Secret")).error);
-  expect((await read("left")).error).toMatchObject({ detail: "ConfigMap left is no part of application shop" });
+  expect((await read("left")).error).toMatchObject({ detail: "ConfigMap left is not part of application shop" });
   const account = { kind: "ServiceAccount", name: "looker", namespace: "shop" };
   await grant(w.kube, "shop", "looker", account, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }]);
   await until("the account's own rights", async () => (await read("left")).response.ok);
@@ -267,7 +267,7 @@ test("an action is done by the controller, once, and only to what is the applica
   await until("the users' action", async () => (await act(settings, "mark")).response.ok);
   expect((await live(RESOURCES.configMap, "settings"))?.metadata.annotations).toMatchObject({ marked: "by lua" });
   expect((await act({ kind: "ConfigMap", namespace: "shop", name: "left" }, "restart")).error).toMatchObject({
-    detail: "ConfigMap left is no part of application shop",
+    detail: "ConfigMap left is not part of application shop",
   });
 }, 60_000);
 

@@ -63,7 +63,7 @@ const CASES: Case[] = [
     repository: "release",
     id: "ba2967cc-02c2-414c-8d10-1b99197cbaa6",
     labels: true,
-    refused: /answered 203: it does not take the token/,
+    refused: /answered 203: it rejects the token/,
   },
 ];
 

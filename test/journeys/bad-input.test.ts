@@ -57,7 +57,7 @@ test.each<[string, string, string, string]>([
     "revision_history_limit",
   ],
   [
-    "an id that is no label",
+    "an id that is not a label",
     application('source = { repository = "code", path = "guestbook" }', "Not_A_Label"),
     "lower-case|label|pattern|Invalid",
     "id",

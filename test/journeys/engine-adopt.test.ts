@@ -160,7 +160,7 @@ test("hooks of the first change run anew, though those of the engine before have
     await w.settled(async () => {
       const there = await object(JOB, "hooks", hook);
       return there !== undefined && there.metadata.uid !== old[hook] && there.metadata.deletionTimestamp === undefined;
-    }, `made anew: ${hook}`);
+    }, `re-created: ${hook}`);
     expect(await data("hooks")).toEqual({ v: hook === "pre" ? "1" : "2" });
     await complete("hooks", hook);
   }

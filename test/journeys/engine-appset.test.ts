@@ -154,7 +154,7 @@ test.each<[string, ApplicationSetSpec, RegExp]>([
   ["twice", { generators: elements("same", "same") }, /duplicate name: same/],
   ["typo", { generators: [{ lists: {} } as never] }, /unrecognized generators: lists/],
   ["keyless", { generators: elements("k"), template: { metadata: { name: "{{.nope}}" }, spec: {} } }, /map has no entry for key "nope"/],
-  ["named", { generators: elements("Bad_Name") }, /"Bad_Name" is no name of an application/],
+  ["named", { generators: elements("Bad_Name") }, /"Bad_Name" is not a name of an application/],
   ["stepped", { generators: elements("s"), strategy: { type: "Sometimes" } }, /neither AllAtOnce nor RollingSync/],
   ["jq", { generators: elements("j"), ignoreApplicationDifferences: [{ jqPathExpressions: [".["] }] }, /cannot be used/],
   ["shapeless", { generators: [{ list: { elements: "x" } }] } as never, /./],

@@ -150,7 +150,7 @@ test("a hook of two phases runs once in each, also where another controller take
   const both = job("hook", "argocd.argoproj.io/hook: 'PreSync,PostSync'");
   const first = await waiting("twice", { "hook.yaml": both });
   await end("twice", "Complete");
-  await w.settled(async () => ![undefined, first.metadata.uid].includes((await hookOf("twice"))?.metadata.uid), "made anew");
+  await w.settled(async () => ![undefined, first.metadata.uid].includes((await hookOf("twice"))?.metadata.uid), "re-created");
   expect(state(await w.get("twice"))?.syncResult?.resources).toContainEqual(
     expect.objectContaining({ hookType: "PreSync", hookPhase: "Succeeded" }),
   );

@@ -38,7 +38,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: 
 `;
 const uidOf = async (name: string) => (await w.object(JOB, name, "each"))?.metadata.uid;
 
-test("what is replaced by force is made anew at every sync, as a Job that is to run each time, and nothing else is", async () => {
+test("what is replaced by force is re-created at every sync, as a Job that is to run each time, and nothing else is", async () => {
   await w.git.createRepository("forced", { files: { "a.yaml": configMap("a", {}), "job.yaml": job("Force=true,Replace=true") } });
   await w.app("forced", { repo: "forced", syncPolicy: BY_HAND });
   const uids = new Set<string | undefined>();
@@ -106,7 +106,7 @@ test("a list with the same key twice is refused with advice, and synced by a cli
   await w.until("twice", (app) => app.status?.sync?.status === "OutOfSync", "OutOfSync");
 }, 90_000);
 
-test("what cannot be changed is made anew where the object or the operation says by force, and not for the application's options", async () => {
+test("what cannot be changed is re-created where the object or the operation says by force, and not for the application's options", async () => {
   await w.git.createRepository("immutable", { files: { "job.yaml": job("Validate=true") } });
   await w.app("immutable", { repo: "immutable", syncPolicy: { syncOptions: [...BY_HAND.syncOptions, "Force=true"] } });
   await sync("immutable");
@@ -293,7 +293,7 @@ test("a controller that is told to end waits for no object that is to go, and th
   expect(state(await w.get("staying"))?.phase ?? "not begun").toMatch(/Running|not begun|Succeeded/);
   expect(await uidOf("staying")).toBe(uid);
   value(await w.client.mergePatch(JOB, "staying", "each", { metadata: { finalizers: null } }));
-  await w.settled(async () => ![uid, undefined].includes(await uidOf("staying")), "made anew");
+  await w.settled(async () => ![uid, undefined].includes(await uidOf("staying")), "re-created");
   expect(state(await w.until("staying", ended, "synced"))?.phase).toBe("Succeeded");
 });
 

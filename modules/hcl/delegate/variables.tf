@@ -142,7 +142,7 @@ variable "replicas" {
 }
 
 variable "secrets_from" {
-  description = "Names of Secrets of the namespace that tasks may refer to, as `file/NAME/KEY`. Only tasks of the delegate's own scope may; `config` opens them to scopes below: `sources: { file: { paths: { NAME: { scopes: [ORG] } } } }`."
+  description = "Names of Secrets of the namespace that tasks may refer to, such as `file/NAME/KEY`. Only tasks of the delegate's own scope may; `config` opens them to scopes below: `sources: { file: { paths: { NAME: { scopes: [ORG] } } } }`."
   type        = list(string)
   default     = []
 }

@@ -30,7 +30,7 @@ variable "description" {
 }
 
 variable "folders" {
-  description = "Glob of the folders that are an application each, as `apps/*`."
+  description = "Glob of the folders that are an application each, such as `apps/*`."
   type        = string
   default     = "*"
 }
@@ -118,7 +118,7 @@ variable "username" {
 }
 
 variable "within" {
-  description = "In a scope below the agent's: the app project of a scope above that limits this one, as `account.platform`. Needed if several may be used."
+  description = "In a scope below the agent's: the app project of a scope above that limits this one, such as `account.platform`. Needed if several may be used."
   type        = string
   default     = null
 }

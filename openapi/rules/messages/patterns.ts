@@ -83,7 +83,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** `must be …` for a text that a pattern refuses. */
 export function patternFault(pattern: string): string {
-  return `must be ${WORDS[pattern] ?? "of another form: the documentation of this field has it"}`;
+  return `must be ${WORDS[pattern] ?? "of another form; see the documentation of this field"}`;
 }
 
 export const PATTERNS: readonly string[] = Object.keys(WORDS);

@@ -57,7 +57,7 @@ export const BAD: readonly BadForm[] = [
   options(["Replace=true", "CreateNamespace=true", "ServerSideApply=true"], 2, /contradicts `Replace=true`: .*leave out one/),
   options(["ServerSideApply=true", "Force=true"], 1, /contradicts `ServerSideApply=true`/),
   pipeline(
-    "a need that is no step",
+    "a need that is not a step",
     { steps: [shell("build"), shell("ship", { needs: ["biuld"] })] },
     "/steps/1/needs/0",
     /Did you mean `build`\?/,
@@ -200,7 +200,7 @@ export const BAD: readonly BadForm[] = [
   ),
   from("values that are no YAML", { helm: { values: "a: [" } }, "/helm/values", /YAML cannot be read.*line 1/),
   from("values that are a list", { helm: { values: "- a" } }, "/helm/values", /must be a mapping/),
-  from("a patch that is no YAML", { kustomize: { patches: [{ patch: "a: {" }] } }, "/kustomize/patches/0/patch", /YAML cannot be read/),
+  from("a patch that is not YAML", { kustomize: { patches: [{ patch: "a: {" }] } }, "/kustomize/patches/0/patch", /YAML cannot be read/),
   from(
     "a patch that is a word",
     { kustomize: { patches: [{ patch: "replicas" }] } },
@@ -320,7 +320,7 @@ export const BAD: readonly BadForm[] = [
     "/templatePatch",
     /Did you mean `upper`\?/,
   ),
-  set("a patch that is no YAML", { templatePatch: "spec: {" }, "/templatePatch", /YAML cannot be read/),
+  set("a patch that is not YAML", { templatePatch: "spec: {" }, "/templatePatch", /YAML cannot be read/),
   set(
     "values of a template that are no YAML",
     { template: { ...template, spec: { ...template.spec, source: { repoURL: "x", helm: { values: "a: [" } } } } },

@@ -60,7 +60,7 @@ function childrenFault(kind: "matrix" | "merge", settings: JsonObject, depth: nu
   if (kind === "merge" && !(Array.isArray(mergeKeys) && mergeKeys.length > 0)) return `${at}\`merge\` needs \`mergeKeys\`.`;
   for (const [i, child] of generators.entries()) {
     const here = `${at}${kind}.generators[${i}]: `;
-    const fault = isObject(child) ? generatorFault(child, depth, here) : `${here}An object is wanted.`;
+    const fault = isObject(child) ? generatorFault(child, depth, here) : `${here}It must be an object.`;
     if (fault) return fault;
   }
   return undefined;
@@ -89,7 +89,7 @@ function templateFault(template: JsonObject | undefined, named: boolean): string
   if (metadata !== undefined && !isObject(metadata)) return "`metadata` is an object.";
   if (spec !== undefined && !isObject(spec)) return "`spec` is an object, as in `argoproj.io/v1alpha1`.";
   if (!named && (typeof metadata?.name !== "string" || metadata.name === ""))
-    return "`metadata.name` is missing: the name of each application, as `{{ .name }}-guestbook`.";
+    return "`metadata.name` is missing: the name of each application, such as `{{ .name }}-guestbook`.";
   return undefined;
 }
 

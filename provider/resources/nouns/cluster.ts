@@ -27,7 +27,7 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   if ((aws && exec) || ((aws || exec) && other))
     diagnostics.error(
       "Two ways to sign in",
-      `\`${aws ? "aws_auth" : "exec"}\` signs in by itself: leave out it or \`${aws && exec ? "exec" : other}\`.`,
+      `\`${aws ? "aws_auth" : "exec"}\` signs in by itself: leave out this or \`${aws && exec ? "exec" : other}\`.`,
       attr(root, aws ? "aws_auth" : "exec"),
     );
   const [certificate, key] = [stringField(given, "client_cert_data"), stringField(given, "client_key_data")];

@@ -12,7 +12,7 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const at = attr(root, "public_key");
   if (text === undefined) return;
   if (text.includes("PRIVATE KEY BLOCK"))
-    diagnostics.error("A private key", "That is a private key. What is wanted is public: `gpg --armor --export KEY`.", at);
+    diagnostics.error("A private key", "That is a private key. Give the public part: `gpg --armor --export KEY`.", at);
   else if ((text.match(/-----BEGIN PGP PUBLIC KEY BLOCK-----/g)?.length ?? 0) > 1)
-    diagnostics.error("More than one key", "One key is wanted: each is an object of its own, so that each can be taken away.", at);
+    diagnostics.error("More than one key", "Give one key: each key is an object of its own, so that each can be removed.", at);
 }

@@ -16,10 +16,10 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   const [type, data, host] = ["type", "data", "host"].map((name) => stringField(config, name));
   const at = attr(root, "data");
   if (type === "https" && host?.startsWith("["))
-    diagnostics.error("A host with a port", "For `https` the host's name alone is wanted: it counts for every port.", attr(root, "host"));
+    diagnostics.error("A host with a port", "For `https` give the host's name alone: it counts for every port.", attr(root, "host"));
   if (data === undefined) return;
   if (data.includes("PRIVATE KEY"))
-    diagnostics.error("A private key", "That is a private key. What is wanted is public: a certificate or a host's key.", at);
+    diagnostics.error("A private key", "That is a private key. Give the public part: a certificate or a host's key.", at);
   else if (type === "https") checkPem(data, PEM.certificate, "A certificate", at, diagnostics);
   else if (type === "ssh") sshKeys(data, at, diagnostics);
 }
@@ -30,9 +30,9 @@ function sshKeys(data: string, at: ReturnType<typeof attr>, diagnostics: Diagnos
   if (wrong >= 0)
     diagnostics.error(
       "Not a host's key",
-      `Line ${wrong + 1} is no key. One key a line is wanted, without the host: \`ssh-ed25519 AAAA…\`, as \`ssh-keyscan HOST | cut -d' ' -f2-\` prints.`,
+      `Line ${wrong + 1} is not a key. Give one key a line, without the host: \`ssh-ed25519 AAAA…\`, as \`ssh-keyscan HOST | cut -d' ' -f2-\` prints.`,
       at,
     );
   else if (lines.every((line) => line === "" || line.startsWith("#")))
-    diagnostics.error("No host's key", "At least one key is wanted: `ssh-ed25519 AAAA…`.", at);
+    diagnostics.error("No host's key", "Give at least one key: `ssh-ed25519 AAAA…`.", at);
 }

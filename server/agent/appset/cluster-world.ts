@@ -30,7 +30,7 @@ export function clusterWorld(options: WorldOptions): World {
   const access = (url: string, project?: string) => options.access(url, project, tenant);
   // By list, because only that is granted: which Secrets there are is not known before.
   const one = async (resource: Resource, name: string): Promise<Outcome<KubeObject>> => {
-    if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return stop(APPSET.params, `${JSON.stringify(name)} is no name of a ${resource.kind}`);
+    if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) return stop(APPSET.params, `${JSON.stringify(name)} is not a name of a ${resource.kind}`);
     const found = await home.list(resource, { namespace, fieldSelector: `metadata.name=${name}` });
     if (found.kind !== "done") return found;
     return found.value.items[0]

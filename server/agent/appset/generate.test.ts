@@ -249,7 +249,7 @@ test.each([
   ["sources that are no list", "spec: {sources: {repoURL: r}}", "spec.sources must be a list"],
   ["a flag that is a text", 'spec: {syncPolicy: {automated: {prune: "true"}}}', "spec.syncPolicy.automated.prune must be true or false"],
   // YAML's own words for true.
-  ["an annotation that is no text", "metadata: {annotations: {a: yes}}", "metadata.annotations must be an object of texts"],
+  ["an annotation that is not text", "metadata: {annotations: {a: yes}}", "metadata.annotations must be an object of texts"],
   [
     "a parameter of Helm that is a number",
     "spec: {source: {helm: {parameters: [{name: a, value: 1}]}}}",

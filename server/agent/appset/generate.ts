@@ -135,7 +135,7 @@ function patched(application: Generated, { templatePatch }: ApplicationSetSpec, 
   const patch = readYaml(text);
   if (patch === null) return application;
   if (typeof patch !== "object" || Array.isArray(patch))
-    throw new TemplateError(`invalid templatePatch ${JSON.stringify(text.slice(0, 200))}: it is no object`);
+    throw new TemplateError(`invalid templatePatch ${JSON.stringify(text.slice(0, 200))}: it is not an object`);
   const result = strategicMerge(application, patch as Free) as Generated;
   const { project } = application.spec;
   // A patch may come from parameters that others write: it cannot lead out of the project.

@@ -25,7 +25,7 @@ test("a list goes on where its page says, and ends with the page that says nothi
   expect(await askAll(`${url}/list`)).toEqual({ kind: "done", value: [1, 2, 3] });
 });
 
-test("a list that goes on at another host is no list: nothing is left out silently, and no token is sent there", async () => {
+test("a list that goes on at another host is not a list: nothing is left out silently, and no token is sent there", async () => {
   answers["/list"] = [200, "[1,2]", '<http://127.0.0.2:1/more>; rel="next"'];
   expect(await askAll(`${url}/list`)).toMatchObject({ kind: "stop", message: expect.stringContaining("goes on at another host") });
 });
@@ -51,7 +51,7 @@ test.each<[string, [number, string], Parameters<typeof ask>[1], object]>([
   ["the host's name for it", [400, '{"code":"NoSuch"}'], { code, missing: /^NoSuch$/ }, { kind: "stop", reason: "ProviderNotFound" }],
   ["a 404 for another reason", [404, '{"code":"NoProject"}'], { code, missing: /^NoSuch$/ }, { kind: "stop", reason: "ProviderRefused" }],
   ["too many questions, by name", [400, '{"code":"ThrottlingException"}'], { code }, { kind: "again", reason: "ProviderUnreachable" }],
-  ["a page for signing in", [203, "<html>"], {}, { kind: "stop", message: expect.stringContaining("does not take the token") }],
+  ["a page for signing in", [203, "<html>"], {}, { kind: "stop", message: expect.stringContaining("rejects the token") }],
   ["nothing, on purpose", [204, ""], {}, { kind: "done" }],
 ])("%s is told apart", async (_, answer, options, want) => {
   answers["/one"] = answer;

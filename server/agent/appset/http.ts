@@ -43,8 +43,8 @@ const REFUSED = "it leads to a refused address";
 export async function ask<T>(url: string, options: Ask = {}): Promise<Outcome<Answer<T>>> {
   const { method = "GET", body, deadlineMs = 30_000, ca, insecure } = options;
   const shown = redactUrl(url.replace(/[?#].*/, ""));
-  if (!/^https?:\/\//.test(url)) return stop(HTTP.refused, `${shown} is no address`);
-  if (!URL.canParse(url)) return stop(HTTP.refused, `${shown} is no address`);
+  if (!/^https?:\/\//.test(url)) return stop(HTTP.refused, `${shown} is not an address`);
+  if (!URL.canParse(url)) return stop(HTTP.refused, `${shown} is not an address`);
   const { hostname, username, password } = new URL(url);
   if (username || password) return stop(HTTP.refused, `${shown} has credentials in it: name the Secret that holds them`);
   const refused = refusedFrom(hostname);
@@ -105,7 +105,7 @@ function failure(shown: string, status: number, said: string, headers: Headers, 
     return stop(HTTP.notFound, `${shown} answered ${status}${named}: it does not exist, or the token may not see it`);
   if (status === 429 || status >= 500 || /Throttl|TooManyRequests/.test(name ?? ""))
     return again(HTTP.unreachable, `${shown} answered ${status}${named}`);
-  if (status === 203) return stop(HTTP.refused, `${shown} answered 203: it does not take the token`);
+  if (status === 203) return stop(HTTP.refused, `${shown} answered 203: it rejects the token`);
   const limited = headers.get("x-ratelimit-remaining") === "0";
   return (limited ? again : stop)(
     HTTP.refused,

@@ -32,7 +32,7 @@ test.each<[string, string | undefined, Free, boolean]>([
   ["to another port", CORP, { api: "https://git.corp:8443/", tokenRef: REF }, false],
   ["by another scheme", CORP, { api: "http://git.corp/", tokenRef: REF }, false],
   ["to a host that only begins alike", CORP, { api: "https://git.corp.evil.example/", tokenRef: REF }, false],
-  ["to a text that is no address", CORP, { api: "git.corp", tokenRef: REF }, false],
+  ["to a text that is not an address", CORP, { api: "git.corp", tokenRef: REF }, false],
   ["by another field", CORP, { api: "https://evil.example/", basicAuth: { username: "u", passwordRef: REF } }, false],
   ["by another field beside the first", CORP, { api: "https://evil.example/", bearerToken: { tokenRef: REF } }, false],
   ["where no origin can be read", "git.corp", { api: "https://git.corp/", tokenRef: REF }, false],

@@ -99,7 +99,7 @@ test.each<Row>([
     2,
   ],
   [
-    "drift of a healthy one is no new rollout",
+    "drift of a healthy one is not a new rollout",
     [app("a", "1", "OutOfSync"), app("b", "2", "OutOfSync")],
     [was("a", "Healthy"), was("b", "Healthy")],
     ["Healthy", "Healthy"],

@@ -5,11 +5,11 @@ const SYNC = ["sync", "create-only", "create-update", "create-delete"];
 
 /** What is wrong with a set's specification, before anything is asked; nothing when it can be worked with. */
 export function validateSpec(spec: ApplicationSetSpec): string | undefined {
-  if (typeof spec !== "object" || spec === null) return "spec is no object";
-  if (!Array.isArray(spec.generators ?? [])) return "spec.generators is no list";
+  if (typeof spec !== "object" || spec === null) return "spec is not an object";
+  if (!Array.isArray(spec.generators ?? [])) return "spec.generators is not a list";
   for (const [i, entry] of (spec.generators ?? []).entries()) {
     const at = `spec.generators[${i}]`;
-    if (typeof entry !== "object" || entry === null) return `${at} is no object`;
+    if (typeof entry !== "object" || entry === null) return `${at} is not an object`;
     const unknown = Object.keys(entry).filter((key) => !KNOWN.has(key));
     // A selector alone is an entry that makes nothing.
     if (!entry.selector && !GENERATORS.some((kind) => entry[kind])) {
@@ -50,11 +50,11 @@ const isMark = (key: string): boolean => key.startsWith("outpost.dev/") && !FOR_
 /** What is wrong with one application that a set makes. */
 export function validateApplication({ metadata, spec }: Generated, namespace: string): string | undefined {
   const { name } = metadata;
-  if (!name || name.length > 253 || !NAME.test(name)) return `${JSON.stringify(name)} is no name of an application`;
+  if (!name || name.length > 253 || !NAME.test(name)) return `${JSON.stringify(name)} is not a name of an application`;
   if (metadata.namespace && metadata.namespace !== namespace)
     return `application ${name} is to be in namespace ${metadata.namespace}; this agent keeps its own in ${namespace}`;
   const mark = [...Object.keys(metadata.labels ?? {}), ...Object.keys(metadata.annotations ?? {})].find((key) => isMark(key));
-  if (mark) return `application ${name} is to carry ${mark}, by which the service knows what it made itself`;
+  if (mark) return `application ${name} is to carry ${mark}, a mark that is reserved for the service`;
   const { source, sources, destination = {} } = spec;
   if (!source && !sources?.length) return `application ${name} has no source`;
   if (!destination.server && !destination.name) return `application ${name} has neither a server nor a name of a cluster to go to`;

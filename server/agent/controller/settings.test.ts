@@ -83,11 +83,11 @@ test.each<[string, Record<string, string>, object, number]>([
   expect(made.problems).toHaveLength(problems);
 });
 
-test("what cannot be read is said, and the same content is no change", () => {
+test("what cannot be read is said, and the same content is not a change", () => {
   const made = settings({ "resource.exclusions": "{", "resource.inclusions": "text" });
   expect(made.problems).toEqual([
-    expect.stringMatching(/^argocd-cm: resource\.exclusions is no YAML/),
-    "argocd-cm: resource.inclusions is no list",
+    expect.stringMatching(/^argocd-cm: resource\.exclusions is not YAML/),
+    "argocd-cm: resource.inclusions is not a list",
   ]);
   expect(made.replace([])).toBe(true);
   expect(made.replace([])).toBe(false);

@@ -128,7 +128,7 @@ export class Settings {
   #filters(data: Record<string, unknown>, key: string): Filter[] {
     const list = this.#yaml(key, data[key]) ?? [];
     if (!Array.isArray(list)) {
-      this.problems.push(`argocd-cm: ${key} is no list`);
+      this.problems.push(`argocd-cm: ${key} is not a list`);
       return [];
     }
     return list.map((one) => ({ apiGroups: texts(one?.apiGroups), kinds: texts(one?.kinds), clusters: texts(one?.clusters) }));
@@ -138,7 +138,7 @@ export class Settings {
   #globals(text: unknown): GlobalProject[] {
     const list = this.#yaml("globalProjects", text) ?? [];
     if (!Array.isArray(list) || list.length > MAX_GLOBAL) {
-      this.problems.push(`argocd-cm: globalProjects is no list of up to ${MAX_GLOBAL}`);
+      this.problems.push(`argocd-cm: globalProjects is not a list of up to ${MAX_GLOBAL}`);
       return [];
     }
     return list.flatMap((one, i) => {
@@ -163,7 +163,7 @@ export class Settings {
     const key = text("application.instanceLabelKey");
     const isKey = LABEL_KEY.test(key) && key !== META.app;
     if (key && !isKey)
-      this.problems.push(`argocd-cm: application.instanceLabelKey is no name of a label that is free: ${BY_ANNOTATION.labelKey} counts`);
+      this.problems.push(`argocd-cm: application.instanceLabelKey is not a name of a label that is free: ${BY_ANNOTATION.labelKey} counts`);
     return {
       method: method ?? BY_ANNOTATION.method,
       labelKey: isKey ? key : BY_ANNOTATION.labelKey,
@@ -196,7 +196,7 @@ export class Settings {
     try {
       return parse(text, { maxAliasCount: 10 });
     } catch (error) {
-      this.problems.push(`argocd-cm: ${key} is no YAML: ${(error as Error).message.split("\n")[0]}`);
+      this.problems.push(`argocd-cm: ${key} is not YAML: ${(error as Error).message.split("\n")[0]}`);
       return undefined;
     }
   }

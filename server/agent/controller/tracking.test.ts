@@ -99,7 +99,7 @@ test.each<[string, Tracking, Tracking, boolean]>([
   ["annotation to label", of("annotation"), of("label"), false],
   ["annotation to both", of("annotation"), of("annotation+label"), false],
   ["annotation to an installation", of("annotation"), of("annotation", { installation: "eu" }), false],
-])("that an object has its former marks is no difference where the label was one: %s", (_name, before, now, same) => {
+])("that an object has its former marks is not a difference where the label was one: %s", (_name, before, now, same) => {
   const [live, wanted] = [marked(before), marked(now)];
   expect(isMarked(live, wanted, now)).toBe(false);
   const seen = migrated(live, live, wanted, now);

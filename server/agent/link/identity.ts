@@ -47,6 +47,6 @@ export class SecretIdentity implements IdentityStore {
     if (![KUBE.conflict, KUBE.alreadyExists, KUBE.notFound].includes(written.reason as typeof KUBE.conflict)) return written;
     const theirs = await this.load();
     if (theirs.kind !== "done") return theirs;
-    return theirs.value ? done(theirs.value) : again(KUBE.conflict, `Secret ${IDENTITY_SECRET} was changed by somebody else`);
+    return theirs.value ? done(theirs.value) : again(KUBE.conflict, `Secret ${IDENTITY_SECRET} was changed by another program`);
   }
 }

@@ -285,7 +285,7 @@ describe("an envelope", () => {
     expect(outcome).toMatchObject({ kind: "stop", reason: "CredentialsUnbound", message: expect.stringContaining("upgrade the client") });
   });
 
-  test("that comes again, before the service heard that it arrived, changes nothing and is no fault", async () => {
+  test("that comes again, before the service heard that it arrived, changes nothing and is not a fault", async () => {
     const id = "again";
     const sealed = await sealedFor(collection, id, spec, { password: CANARY });
     const first = { collection, id, generation: 1, spec, sealed } as const;
@@ -339,7 +339,7 @@ describe("an envelope", () => {
   });
 });
 
-test("an object that was created anew does not inherit the credentials of the one before it", async () => {
+test("an object that was created again does not inherit the credentials of the one before it", async () => {
   const what = { collection: "repositories", id: "anew", generation: 1, spec: { ...AGENT, url: "https://git.corp/app.git" } } as const;
   const sealed = await sealedFor("repositories", "anew", what.spec, { password: CANARY });
   expect(await deliver({ ...what, sealed })).toBe("done");

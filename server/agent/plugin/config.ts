@@ -46,7 +46,7 @@ export function readConfig(text: string, file: string): Outcome<PluginConfig> {
 function read(value: unknown): PluginConfig {
   const file = object(value, "the file");
   if (file.apiVersion !== "argoproj.io/v1alpha1" || file.kind !== "ConfigManagementPlugin")
-    throw new Error("is no argoproj.io/v1alpha1 ConfigManagementPlugin");
+    throw new Error("is not an argoproj.io/v1alpha1 ConfigManagementPlugin");
   const { name } = object(file.metadata, "metadata");
   const spec = object(file.spec, "spec");
   const version = text(spec.version, "spec.version");

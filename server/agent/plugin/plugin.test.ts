@@ -131,7 +131,7 @@ test.each(discovery)("a plugin takes a folder for its own by %s; else it is rend
   // What the source names wins, and a named plugin that looks must find.
   expect(await bench.names(bench.request(name, { path: "app", directory: {} }))).toEqual(["plain"]);
   const named = await bench.names(bench.request(name, { path: "app", plugin: { name: "finder" } }));
-  expect(named).toEqual(takes ? ["found"] : "PluginNotFound: plugin finder does not take app for its own");
+  expect(named).toEqual(takes ? ["found"] : "PluginNotFound: plugin finder does not accept app");
 });
 
 test("while a plugin that would look cannot be asked, nothing is rendered by another tool", async () => {
@@ -161,7 +161,7 @@ const hostile: [string, object, Record<string, string>, RegExp][] = [
   ["does not end", sh("sleep 1000"), { OUTPOST_PLUGIN_TIMEOUT: "0.3" }, /^SourceTooLarge: plugin bad: .*did not end in time/],
   ["fails", sh("echo why >&2; exit 3"), {}, /^PluginFailed: plugin bad: sh ended with 3: why/],
   ["is not there", { command: ["/nonexistent/tool"] }, {}, /^PluginFailed: plugin bad: tool is not installed/],
-  ["prints what is no object", sh("echo '- 1'"), {}, /^ManifestInvalid: output of plugin bad/],
+  ["prints what is not an object", sh("echo '- 1'"), {}, /^ManifestInvalid: output of plugin bad/],
   ["prints a bomb", sh("echo 'a: &a [x,x]'; for i in b c d e f g h i j k l m n; do echo \"$i: [*a,*a]\"; done"), {}, /^ManifestInvalid/],
 ];
 test.each(hostile)("a plugin that %s is ended, and the application is told why", async (_, generate, env, want) => {
@@ -195,7 +195,7 @@ function archive(path: string, type = "0"): Buffer {
 const escapes: [string, Buffer, string, RegExp][] = [
   ["a file above", archive("../evil"), ".", /refused/],
   ["an absolute file", archive("/tmp/evil"), ".", /refused/],
-  ["a link", archive("evil", "2"), ".", /no plain file/],
+  ["a link", archive("evil", "2"), ".", /not a plain file/],
   ["an application above", archive("a"), "../..", /outside of the files/],
   ["an absolute application", archive("a"), "/etc", /outside of the files/],
   ["no archive", Buffer.from("nothing"), ".", /cannot be unpacked/],
@@ -351,7 +351,7 @@ test("a plugin is another tool's business: a source that names two is refused, o
 
 const HEAD = { apiVersion: "argoproj.io/v1alpha1", kind: "ConfigManagementPlugin", metadata: { name: "p" } };
 const wrong: [string, object, RegExp][] = [
-  ["another kind", { ...HEAD, kind: "ConfigMap" }, /is no argoproj.io\/v1alpha1 ConfigManagementPlugin/],
+  ["another kind", { ...HEAD, kind: "ConfigMap" }, /is not an argoproj.io\/v1alpha1 ConfigManagementPlugin/],
   ["no command", { ...HEAD, spec: {} }, /spec\.generate\.command is required/],
   ["a name that is a path", { ...HEAD, metadata: { name: "../x" }, spec: { generate: sh("true") } }, /metadata\.name/],
   ["a pattern that leads out", { ...HEAD, spec: { generate: sh("true"), discover: { fileName: "../*" } } }, /must stay inside/],

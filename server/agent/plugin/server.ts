@@ -44,7 +44,7 @@ export function pluginServer(config: PluginConfig, limits: Limits, log: (fields:
   return server;
 
   async function work(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, method: string): Promise<Outcome<Buffer>> {
-    if (headers["content-type"]?.startsWith("application/grpc") !== true) return stop(WORK.refused, "is no gRPC");
+    if (headers["content-type"]?.startsWith("application/grpc") !== true) return stop(WORK.refused, "is not gRPC");
     if (method === METHODS.check)
       return done(encodeTraits({ discovers: config.discover !== undefined, wantsGitCredentials: config.provideGitCreds }));
     if (method !== METHODS.match && method !== METHODS.generate && method !== METHODS.parameters)

@@ -73,8 +73,8 @@ test.each<[string, Project["destinationServiceAccounts"], object]>([
   ["the first that fits", [account("other", "a"), account("w*", "b"), account("*", "c")], { user: "system:serviceaccount:web:b" }],
   ["one of another namespace", [account("*", "ops:deployer")], { user: "system:serviceaccount:ops:deployer" }],
   ["none that fits", [account("other", "a")], { problem: expect.stringMatching(/no matching service account/) }],
-  ["a pattern for a name", [account("*", "a*")], { problem: expect.stringMatching(/no name of a service account/) }],
-  ["an empty name", [account("*", " ")], { problem: expect.stringMatching(/no name of a service account/) }],
+  ["a pattern for a name", [account("*", "a*")], { problem: expect.stringMatching(/not a name of a service account/) }],
+  ["an empty name", [account("*", " ")], { problem: expect.stringMatching(/not a name of a service account/) }],
 ])("account: %s", (_name, destinationServiceAccounts, want) => {
   const asked = { impersonation: "where named", tenant: undefined } as const;
   expect(accountFor({ name: "p", destinationServiceAccounts }, to, asked)).toEqual(want);

@@ -149,7 +149,7 @@ export function accountFor(
     };
   const account = (found.defaultServiceAccount ?? "").trim();
   if (!/^([a-z0-9]([-a-z0-9.]*[a-z0-9])?:)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(account))
-    return { problem: `default service account '${account}' of destination server ${to.server} is no name of a service account` };
+    return { problem: `default service account '${account}' of destination server ${to.server} is not a name of a service account` };
   return { user: `system:serviceaccount:${account.includes(":") ? account : `${to.namespace}:${account}`}` };
 }
 

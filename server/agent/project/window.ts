@@ -93,7 +93,7 @@ function isActive({ schedule = "", duration = "", timeZone = "" }: SyncWindow, n
   const cron = parseCron(schedule);
   if (typeof cron === "string") return `invalid sync windows: cannot parse schedule '${schedule}': ${cron}`;
   const length = parseGoDuration(duration);
-  if (length === undefined) return `invalid sync windows: cannot parse duration '${duration}': it is no duration, as 1h30m`;
+  if (length === undefined) return `invalid sync windows: cannot parse duration '${duration}': it is not a duration, as 1h30m`;
   // The offset of this moment counts for the whole window, also where the clocks change within it.
   const until = now + zoneOffset(timeZone, now);
   const since = until - Math.min(Math.max(length, 0), MAX_DURATION_MS);

@@ -105,7 +105,7 @@ describe("a GitHub App", () => {
     ],
     ["one that is suspended", (repo) => ({ ...repo, githubApp: { ...repo.githubApp!, installationId: "80" } }), /suspended/],
     ["another app's key", (repo) => ({ ...repo, githubAppPrivateKey: new Secret(otherKey()) }), /does not accept GitHub App/],
-    ["what is no key", (repo) => ({ ...repo, githubAppPrivateKey: new Secret("x") }), /no private key in PEM/],
+    ["what is not a key", (repo) => ({ ...repo, githubAppPrivateKey: new Secret("x") }), /not a private key in PEM/],
   ])("%s is told", async (what, change, want) => {
     github.installations.set("late", { kind: "orgs", id: 80, suspended: true });
     const got = await bench.service.probe(change(await closed(`team/${what.replace(/\W/g, "")}`)));

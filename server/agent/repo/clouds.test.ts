@@ -70,7 +70,7 @@ describe("a service account of Google Cloud", () => {
   test.each<[string, Record<string, unknown>, RegExp]>([
     ["another account's key", { private_key: otherKey() }, /^TokenRefused: .*Invalid JWT Signature/],
     ["an account that is gone", { client_email: "gone@project.iam.gserviceaccount.com" }, /^TokenRefused: .*account not found/],
-    ["a key that is none", { private_key: "canary" }, /^AuthenticationFailed: private_key of gcpServiceAccountKey is no private key/],
+    ["a key that is none", { private_key: "canary" }, /^AuthenticationFailed: private_key of gcpServiceAccountKey is not a private key/],
     ["a file of another kind", { type: "external_account" }, /^AuthenticationFailed: .*not service_account/],
     ["a sign-in that is not Google's", { token_uri: "https://evil.example/token" }, /^AuthenticationFailed: .*not Google's/],
     ["a sign-in that nobody listens at", { token_uri: "http://127.0.0.1:1/token" }, /^ConnectionRefused: nothing listens at/],

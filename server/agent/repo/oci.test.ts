@@ -125,9 +125,9 @@ const LAYER = "application/vnd.oci.image.layer.v1.tar+gzip";
     ["a gzip bomb", () => [[LAYER, gzipSync(Buffer.alloc(130_000_000))]], /^SourceTooLarge/],
     ["a path above", () => [[LAYER, gzipSync(tarOf({ "../../x.yaml": "1" }))]], /^SourceRefused/],
     ["an absolute path", () => [[LAYER, gzipSync(tarOf({ "/etc/x": "1" }))]], /^SourceRefused/],
-    ["a link", () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "2", to: "/etc/passwd" } }))]], /^SourceRefused.*no plain file/],
-    ["a hard link", () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "1", to: "/etc/passwd" } }))]], /^SourceRefused.*no plain file/],
-    ["a device", () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "3", to: "" } }))]], /^SourceRefused.*no plain file/],
+    ["a link", () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "2", to: "/etc/passwd" } }))]], /^SourceRefused.*not a plain file/],
+    ["a hard link", () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "1", to: "/etc/passwd" } }))]], /^SourceRefused.*not a plain file/],
+    ["a device", () => [[LAYER, gzipSync(tarOf({ "a.yaml": { type: "3", to: "" } }))]], /^SourceRefused.*not a plain file/],
     ["a folder of git", () => [[LAYER, gzipSync(tarOf({ ".git/config": "1" }))]], /^SourceRefused/],
     [
       "a file that is a folder",

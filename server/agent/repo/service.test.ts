@@ -234,7 +234,7 @@ describe("hostile repositories are refused by name", () => {
       /^ManifestInvalid/,
     ],
     ["a file of 11 MB", { "a.yaml": `${cm("a")}# ${"x".repeat(11_000_000)}` }, {}, /^SourceTooLarge/],
-    ["JSON that is no object", { "a.json": "[1]" }, {}, /^ManifestInvalid/],
+    ["JSON that is not an object", { "a.json": "[1]" }, {}, /^ManifestInvalid/],
     [
       "a revision that looks like an option",
       { "a.yaml": cm("a") },

@@ -231,7 +231,7 @@ describe("Helm", () => {
     expect(await v("e/**/*.yaml")).toBe("3");
     expect(await v("/c/e/[12].yaml")).toBe("2");
   });
-  test("value files: each has its first place, a folder's own come before those below it, and a folder is no values file", async () => {
+  test("value files: each has its first place, a folder's own come before those below it, and a folder is not a values file", async () => {
     const name = await bench.repository({
       ...chart("c/"),
       "c/e/1.yaml": "v: '1'\n",
@@ -354,7 +354,7 @@ describe("Kustomize", () => {
       /^KustomizeFailed: k\/kustomization.yaml: labelIncludeTemplates/,
     ],
     ["a version that is not built in", { version: "v1.2.3" }, /^SourceUnsupported.*v1\.2\.3 is not registered/],
-    ["a version of Kubernetes that is none", { kubeVersion: "newest" }, /^KustomizeFailed: kubeVersion "newest" is no version/],
+    ["a version of Kubernetes that is none", { kubeVersion: "newest" }, /^KustomizeFailed: kubeVersion "newest" is not a version/],
     ["an image of which nothing new is said", { images: ["web"] }, /^KustomizeFailed.*says nothing new/],
     ["a patch from elsewhere", { patches: [{ path: "https://evil.example/p" }] }, /^SourceRefused.*remote file/],
     ["replicas as text", { replicas: [{ name: "a", count: "2" }] }, /^KustomizeFailed|a/],

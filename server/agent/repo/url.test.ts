@@ -49,7 +49,7 @@ test.each<[string, string, Partial<RepoAccess>, string | undefined]>([
   ["a configured token wins", "acme@dev.azure.com/acme", { bearerToken: new Secret("tok") }, "Bearer tok"],
   ["a password of the address counts", "acme:pat@dev.azure.com/acme", {}, "Basic acme:pat"],
   ["elsewhere it is a user", "token@git.example", {}, "Basic token:"],
-])("the organisation in an address of Azure DevOps is no credential of its own: %s", async (_, at, configured, want) => {
+])("the organisation in an address of Azure DevOps is not a credential of its own: %s", async (_, at, configured, want) => {
   const got = gitAccess({ url: `https://${at}/shop/_git/shop`, ...configured });
   if (got.kind !== "done") throw new Error(got.message);
   expect(got.value.url).toBe(`https://${at.replace(/.*@/, "")}/shop/_git/shop`);

@@ -11,5 +11,5 @@ export function isLoopbackHost(host: string): boolean {
 export function plainHttpWarning(endpoint: string, env: NodeJS.ProcessEnv): string | undefined {
   const url = URL.parse(endpoint);
   if (url?.protocol !== "http:" || isLoopbackHost(url.hostname) || env.OUTPOST_ALLOW_HTTP === "true") return undefined;
-  return `${url.origin} is plain HTTP: everybody on the network path can read the credentials that are sent. Use https://, or set OUTPOST_ALLOW_HTTP=true if a service mesh or tunnel encrypts the connection`;
+  return `${url.origin} is plain HTTP: anyone on the network path can read the credentials that are sent. Use https://, or set OUTPOST_ALLOW_HTTP=true if a service mesh or tunnel encrypts the connection`;
 }

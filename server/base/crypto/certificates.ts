@@ -17,7 +17,7 @@ export function readCertificates(text: string): Outcome<Certificate[]> {
   const out: Certificate[] = [];
   for (const [block, kind] of text.matchAll(BLOCK)) {
     if (kind!.includes("PRIVATE KEY"))
-      return stop("PrivateKey", "It has a private key in it, which nobody else may have: give the certificate alone.");
+      return stop("PrivateKey", "It has a private key in it, which must stay private: give the certificate alone.");
     if (kind !== "CERTIFICATE" && kind !== "TRUSTED CERTIFICATE")
       return stop("NoCertificate", `It has a ${kind!.toLowerCase()} in it: give certificates alone.`);
     if (out.length >= MOST) return stop("TooMany", `It has more than ${MOST} certificates.`);

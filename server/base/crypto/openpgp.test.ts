@@ -40,7 +40,7 @@ const bad: [string, string, string][] = [
   ["two blocks", ADA + EVE, "SeveralKeys"],
   ["a private key", ADA.replaceAll("PUBLIC", "PRIVATE"), "SecretKey"],
   ["a signature", ADA.replaceAll("PUBLIC KEY BLOCK", "SIGNATURE"), "ArmourInvalid"],
-  ["bytes that are no packets", head + Buffer.from("hello, this is no key").toString("base64") + foot, "PacketInvalid"],
+  ["bytes that are no packets", head + Buffer.from("hello, this is not a key").toString("base64") + foot, "PacketInvalid"],
   ["a packet that is cut", head + Buffer.from([0x98, 0xff, 4, 0]).toString("base64") + foot, "PacketInvalid"],
   ["a key of version 3", head + Buffer.from([0x98, 8, 3, 0, 0, 0, 0, 0, 0, 1]).toString("base64") + foot, "KeyVersionUnknown"],
   ["more than a megabyte", ADA + " ".repeat(1024 * 1024), "ArmourInvalid"],

@@ -36,7 +36,7 @@ export function readSshKeys(text: string): Outcome<SshKey[]> {
         hosted ? "HostInLine" : "KeyTypeUnknown",
         hosted
           ? `${at} begins with a host: leave it out, \`host\` says it.`
-          : `${at} does not begin with the type of a key, as \`ssh-ed25519\`.`,
+          : `${at} does not begin with the type of a key, such as \`ssh-ed25519\`.`,
       );
     }
     if (out.length >= MOST) return stop("TooMany", `It has more than ${MOST} keys.`);
@@ -45,7 +45,7 @@ export function readSshKeys(text: string): Outcome<SshKey[]> {
     const named =
       blob.length > 4 + type.length && blob.readUInt32BE() === type.length && blob.toString("latin1", 4, 4 + type.length) === type;
     if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64) || !named)
-      return stop("KeyInvalid", `${at} is no key of type ${type}: it may have been cut when it was copied.`);
+      return stop("KeyInvalid", `${at} is not a key of type ${type}: it may have been cut when it was copied.`);
     out.push({ type, base64, fingerprint: `SHA256:${createHash("sha256").update(blob).digest("base64").replace(/=+$/, "")}` });
   }
   return out.length ? done(out) : stop("NoPublicKey", "It has no key.");

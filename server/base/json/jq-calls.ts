@@ -33,7 +33,7 @@ const onlyIf =
   };
 
 function text(value: unknown): string {
-  if (typeof value !== "string") throw new Misfit(`${typeOf(value)} is no text`);
+  if (typeof value !== "string") throw new Misfit(`${typeOf(value)} is not text`);
   return value;
 }
 
@@ -61,7 +61,7 @@ function has(value: unknown, key: unknown): boolean {
 function matches(value: unknown, pattern: unknown, { fits }: Run): boolean {
   const found = fits(`[^]*?(?:${text(pattern)})[^]*`, text(value));
   if (found === "slow") throw new TooMuch();
-  if (found === "invalid") throw new Misfit("it is no regular expression");
+  if (found === "invalid") throw new Misfit("it is not a regular expression");
   return found;
 }
 

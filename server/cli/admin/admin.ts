@@ -20,7 +20,7 @@ export function adminVerbs(root: Command, io: Io): void {
     .description(
       "Replaces the key that the service signs with. The old key signs the new one: workers follow, and enrolment tokens made before still enrol. " +
         "The tokens of running tasks stop working a minute later; webhooks keep their addresses and secrets. " +
-        "It is no cure for a stolen key, whose thief could name a successor too: then set the service up anew and enrol all workers again.",
+        "It is no cure for a stolen key, whose thief could name a successor too: then set the service up again and enrol all workers again.",
     )
     .action(
       verb(io, async (s) => {
@@ -119,7 +119,7 @@ export function adminVerbs(root: Command, io: Io): void {
   audit
     .command("export")
     .summary("the trail of a time as JSON lines or CSV, oldest first")
-    .option("--since <time>", "from this time on, as 2026-01-31T10:00:00Z")
+    .option("--since <time>", "from this time on, such as 2026-01-31T10:00:00Z")
     .option("--until <time>", "before this time")
     .addOption(new Option("--as <format>", "how it is written").choices(["ndjson", "csv"]).default("ndjson"))
     .option("--to <file>", "the file to write; - is standard output", "-")

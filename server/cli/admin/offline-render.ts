@@ -127,7 +127,7 @@ async function filesBelow(path: string): Promise<string[]> {
 }
 
 async function folder(path: string): Promise<string> {
-  if (!(await info(path)).isDirectory()) throw usage(`${path} is no folder`);
+  if (!(await info(path)).isDirectory()) throw usage(`${path} is not a folder`);
   return path;
 }
 

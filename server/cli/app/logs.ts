@@ -61,7 +61,7 @@ export function logVerbs(app: Command, io: Io): void {
     .option("--container <name>", "one container of each Pod")
     .option("-f, --follow", "go on with what is written, until Ctrl-C")
     .option("--tail <lines>", "from the end of each container's log (default: 100)")
-    .option("--since <duration>", "nothing older, as 10m")
+    .option("--since <duration>", "nothing older, such as 10m")
     .option("--previous", "of the container before its last restart")
     .option("--timestamps", "when each line was written")
     .addOption(new Option("--timeout <duration>", "follow for so long").default("1h"))

@@ -62,7 +62,7 @@ test("apply takes discovered objects over only when it is told to", async () => 
   expect(me.requests.map(({ url }) => url.searchParams.get("adopt"))).toEqual([null, "true"]);
 });
 
-test("to adopt what is managed already changes nothing and is no error", async () => {
+test("to adopt what is managed already changes nothing and is not an error", async () => {
   const me = answers(app("web", "managed"));
   expect(await me.types("app", "adopt", "web")).toMatchObject({
     exit: 0,

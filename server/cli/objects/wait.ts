@@ -101,7 +101,7 @@ export async function waitGone(s: Session, noun: Noun, id: string, timeout: stri
 
 function limit(s: Session, timeout: string): [AbortSignal, AbortSignal] {
   const ms = tryParseDuration(timeout);
-  if (ms === undefined) throw usage(`--timeout takes a duration as 90s or 5m, not ${JSON.stringify(timeout)}`);
+  if (ms === undefined) throw usage(`--timeout must be a duration such as 90s or 5m, not ${JSON.stringify(timeout)}`);
   const deadline = AbortSignal.timeout(ms);
   return [deadline, AbortSignal.any([deadline, s.io.signal])];
 }

@@ -27,7 +27,7 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
   const flags = installFlags(word);
   const render = (name: string, summary: string, operation: OperationId, formats: string[] = []) => {
     const command = addFlags(parent.command(`${name} <id>`).summary(summary), flags);
-    command.option("--without-token", "make no token: the text says where it goes, and can be shown to anybody");
+    command.option("--without-token", "make no token: the text says where it goes, and holds no secret");
     if (formats.length) command.addOption(new Option("--format <format>", "what it is for").choices(formats).default("kubernetes"));
     command.action(
       verb(io, async (s, id: string, given: Record<string, unknown> & { format?: string; withoutToken?: boolean }) => {
@@ -36,7 +36,7 @@ export function workerVerbs(parent: Command, io: Io, word: "Agent" | "Delegate")
         const headers = { accept: "application/yaml, text/plain" };
         const text = await (await s.api()).call<string>(operation, { path: { id }, query, body, headers });
         const secret = body.withToken !== false && body.existingSecret === undefined;
-        if (io.out.isTTY && secret) say(s, s.e.yellow("This holds a fresh enrolment token: whoever reads it can enrol as this worker."));
+        if (io.out.isTTY && secret) say(s, s.e.yellow("This holds a fresh enrolment token: anyone who reads it can enrol as this worker."));
         io.out.write(text.endsWith("\n") ? text : `${text}\n`);
       }),
     );

@@ -33,7 +33,7 @@ export function writeVerbs(parent: Command, io: Io, noun: Noun): void {
   const command = (name: string, summary: string) =>
     addFlags(parent.command(name).summary(summary), flags).option(
       "--set <path=value>",
-      "any other field of spec, as `--set source.helm.skipCrds=true`",
+      "any other field of spec, such as `--set source.helm.skipCrds=true`",
       collect,
     );
 

@@ -175,7 +175,7 @@ export function setPath(object: Json, text: string): void {
 }
 
 function put(object: Json, path: readonly string[], value: unknown): void {
-  if (path.some((key) => key === "__proto__" || key === "constructor" || key === "")) throw usage(`${path.join(".")} is no field`);
+  if (path.some((key) => key === "__proto__" || key === "constructor" || key === "")) throw usage(`${path.join(".")} is not a field`);
   let at = object;
   for (const key of path.slice(0, -1)) {
     at[key] ??= {};

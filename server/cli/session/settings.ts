@@ -89,7 +89,9 @@ export function checkEndpoint(text: string): string {
   try {
     url = new URL(text);
   } catch {
-    throw new Failure(`${JSON.stringify(text)} is no address`, EXIT.usage, { hint: "an address looks like https://outpost.example.com" });
+    throw new Failure(`${JSON.stringify(text)} is not an address`, EXIT.usage, {
+      hint: "an address looks like https://outpost.example.com",
+    });
   }
   if (url.protocol !== "https:" && url.protocol !== "http:")
     throw new Failure(`${url.protocol}// is not spoken here; use https://`, EXIT.usage);

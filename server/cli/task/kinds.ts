@@ -84,10 +84,10 @@ export function setParam(kind: Kind, params: Json, given: string): void {
     }
   let object = params;
   for (const key of path.slice(0, -1)) {
-    if (key === "__proto__" || key === "constructor") throw usage(`${path.join(".")} is no parameter`);
+    if (key === "__proto__" || key === "constructor") throw usage(`${path.join(".")} is not a parameter`);
     if (object[key] === undefined) object[key] = {};
     object = object[key];
-    if (object === null || typeof object !== "object") throw usage(`${path.join(".")} is inside of something that is no object`);
+    if (object === null || typeof object !== "object") throw usage(`${path.join(".")} is inside of something that is not an object`);
   }
   object[path.at(-1)!] = value;
 }

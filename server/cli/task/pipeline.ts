@@ -93,7 +93,7 @@ export function runsVerbs(root: Command, io: Io): void {
     run
       .command(`${word} <run> <step>`)
       .summary(word === "approve" ? "let a step that waits go on" : "end a step that waits as failed")
-      .addOption(new Option("-m, --comment <text>", "why; everybody who sees the run sees it"))
+      .addOption(new Option("-m, --comment <text>", "the reason; shown to everyone who can see the run"))
       .action(
         verb(io, async (s, id: string, step: string, given: { comment?: string }) => {
           const body = given.comment ? { comment: given.comment } : {};
@@ -124,7 +124,7 @@ async function list(s: Session, flags: { pipeline?: string; limit: string }): Pr
 /** Follows a run to its end. What is exited with is the run's end; the run itself goes on when nobody watches any more. */
 async function follow(s: Session, run: Run, flags: WaitFlags): Promise<void> {
   const ms = tryParseDuration(flags.timeout);
-  if (ms === undefined) throw usage(`--timeout takes a duration as 90s or 5m, not ${JSON.stringify(flags.timeout)}`);
+  if (ms === undefined) throw usage(`--timeout must be a duration such as 90s or 5m, not ${JSON.stringify(flags.timeout)}`);
   const deadline = AbortSignal.timeout(ms);
   const signal = AbortSignal.any([deadline, s.io.signal]);
   const api = await s.api();

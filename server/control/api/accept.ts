@@ -62,7 +62,7 @@ export function checkContentType(req: IncomingMessage, row: OperationRow, hasBod
     );
   const encoding = req.headers["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity")
-    throw new Problem("unsupported_media_type", "Compressed bodies are not taken. Leave out Content-Encoding.");
+    throw new Problem("unsupported_media_type", "Compressed bodies are not supported. Remove Content-Encoding.");
   req.headers["content-type"] = type;
 }
 

@@ -45,7 +45,7 @@ export async function asking<T>(
 /** What an agent answered, when it could and the answer is what the contract says. */
 export function answerOf<T>(task: TaskRow, fits: ((value: unknown) => value is T) & { errors?: Fault[] | null }): T {
   if (task.state !== "Succeeded")
-    throw new Problem("agent_refused", task.message ?? `The agent could not do it: ${task.reason ?? task.state}.`);
+    throw new Problem("agent_refused", task.message ?? `The agent could not do this: ${task.reason ?? task.state}.`);
   if (!fits(task.outputs))
     throw new Problem("agent_refused", "The agent's answer does not fit the contract; it may be older than the service. Upgrade it.");
   return task.outputs;

@@ -30,7 +30,7 @@ export async function readBody(
   if (parsed.ok) return parsed.value;
   if (parsed.reason === "syntax") throw new Problem("invalid_json", `The body is not JSON: ${parsed.detail}.`);
   if (parsed.reason === "bounds") throw new Problem("invalid_request", `The body is too intricate: ${parsed.detail}.`);
-  throw new Problem("invalid_request", `The body cannot be taken: ${parsed.detail}.`, { pointer: parsed.pointer ?? "" });
+  throw new Problem("invalid_request", `The body cannot be read: ${parsed.detail}.`, { pointer: parsed.pointer ?? "" });
 }
 
 export function hasBody(req: IncomingMessage): boolean {

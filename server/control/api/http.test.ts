@@ -78,7 +78,7 @@ const cases: [string, { method?: string; path: string; body?: string | Uint8Arra
       want: { status: 415, code: "unsupported_media_type" },
     },
   ],
-  ["a body that is no JSON", { method: "PUT", path: "/v1/agents/x", body: '{"spec":', want: { status: 400, code: "invalid_json" } }],
+  ["a body that is not JSON", { method: "PUT", path: "/v1/agents/x", body: '{"spec":', want: { status: 400, code: "invalid_json" } }],
   ["no body", { method: "PUT", path: "/v1/agents/x", want: { status: 400, code: "invalid_json" } }],
   [
     "a body that is not UTF-8",

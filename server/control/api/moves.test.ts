@@ -51,7 +51,7 @@ describe("a change in place", () => {
     expect(await put("/v1/agents/p2", spec)).toMatchObject({ status: 200, body: { spec } });
   });
 
-  test("another spelling of the same agent is no move", async () => {
+  test("another spelling of the same agent is not a move", async () => {
     await put("/v1/organizations/p3", {});
     await put("/v1/agents/p3?org=p3", {});
     await put("/v1/projects/p?org=p3", {});

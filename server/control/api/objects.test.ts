@@ -73,7 +73,7 @@ describe("bad input has a code and a pointer", () => {
       "missing field",
       { path: "/v1/repositories/x", spec: { agent: "bad" }, want: { status: 400, code: "invalid_request", pointer: "/spec/url" } },
     ],
-    ["id that is no label", { path: "/v1/agents/No_Label", spec: {}, want: { status: 400, code: "invalid_request" } }],
+    ["id that is not a label", { path: "/v1/agents/No_Label", spec: {}, want: { status: 400, code: "invalid_request" } }],
     [
       "missing reference",
       {

@@ -53,5 +53,5 @@ export function findRoute(method: string, url: string): Route {
       ),
     };
   const allow = [...pattern.byMethod.keys()].sort().join(", ");
-  throw new Problem("method_not_allowed", `The path knows ${allow}.`, { headers: { Allow: allow } });
+  throw new Problem("method_not_allowed", `The path supports ${allow}.`, { headers: { Allow: allow } });
 }

@@ -16,10 +16,10 @@ export function answerBrokenRequests(server: Server): void {
   });
   // Without these listeners Node closes the connection with no word, or answers outside the contract.
   server.on("connect", (_req, socket: Duplex) =>
-    write(socket, new Problem("method_not_allowed", "This is no proxy.", { headers: { Allow: "GET" } })),
+    write(socket, new Problem("method_not_allowed", "This is not a proxy.", { headers: { Allow: "GET" } })),
   );
   server.on("checkExpectation", (_req: IncomingMessage, res) => {
-    const problem = new Problem("invalid_request", "The Expect header has something else than 100-continue.");
+    const problem = new Problem("invalid_request", "The Expect header must be 100-continue.");
     const body = JSON.stringify(problem.body(randomUUID()));
     res.writeHead(problem.status, {
       "Content-Type": "application/problem+json",
@@ -53,7 +53,8 @@ export function trackIdle(server: Server): () => void {
 }
 
 function problemFor(error: NodeJS.ErrnoException): Problem {
-  if (error.code === "HPE_HEADER_OVERFLOW") return new Problem("header_fields_too_large", "The header fields may have 16 KiB together.");
+  if (error.code === "HPE_HEADER_OVERFLOW")
+    return new Problem("header_fields_too_large", "All header fields together may have at most 16 KiB.");
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return new Problem("request_timeout", "The request did not arrive in time.");
   return new Problem("invalid_request", "This is not an HTTP/1.1 request.");
 }

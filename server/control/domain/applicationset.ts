@@ -19,21 +19,21 @@ export function setFaults(spec: Schemas["ApplicationSetSpec"]): Fault[] {
   if (!named && !(isObject(metadata) && isText(metadata.name)))
     faults.push({
       pointer: "/spec/template/metadata/name",
-      detail: "Each application needs a name: give one with parameters, as `{{ .path.basename }}`.",
+      detail: "Each application needs a name: give one with parameters, such as `{{ .path.basename }}`.",
     });
   if (spec.goTemplateOptions !== undefined && spec.goTemplate === false)
     faults.push({
       pointer: "/spec/goTemplateOptions",
-      detail: "These are options of Go templates: leave out `goTemplate: false`, or them.",
+      detail: "These options are for Go templates: remove them, or remove `goTemplate: false`.",
     });
   if (spec.templatePatch !== undefined && spec.goTemplate === false)
-    faults.push({ pointer: "/spec/templatePatch", detail: "A patch is a Go template: leave out `goTemplate: false`, or the patch." });
+    faults.push({ pointer: "/spec/templatePatch", detail: "A patch is a Go template: remove the patch, or remove `goTemplate: false`." });
   const { strategy } = spec;
   const steps = strategy?.rollingSync?.steps ?? [];
   if (strategy?.type === "RollingSync" && steps.length === 0)
     faults.push({
       pointer: "/spec/strategy/rollingSync",
-      detail: "`RollingSync` needs `rollingSync.steps`: what no step names is not synced.",
+      detail: "`RollingSync` needs `rollingSync.steps`: applications that no step selects are not synced.",
     });
   if (strategy?.rollingSync !== undefined && strategy.type !== "RollingSync")
     faults.push({ pointer: "/spec/strategy/type", detail: "`rollingSync` needs `type: RollingSync`." });
@@ -48,7 +48,7 @@ export function setFaults(spec: Schemas["ApplicationSetSpec"]): Fault[] {
 }
 
 function generatorFaults(entry: unknown, at: string, depth: number): Fault[] {
-  if (!isObject(entry)) return [{ pointer: at, detail: "A generator is an object." }];
+  if (!isObject(entry)) return [{ pointer: at, detail: "A generator must be an object." }];
   const kinds = Object.keys(entry).filter((key) => key !== "selector");
   const unknown = kinds.find((key) => !(key in GENERATORS));
   if (unknown !== undefined)
@@ -70,7 +70,9 @@ function generatorFaults(entry: unknown, at: string, depth: number): Fault[] {
   const settings = entry[kind];
   const within = `${at}/${kind}`;
   const faults =
-    entry.selector === undefined || isObject(entry.selector) ? [] : [{ pointer: `${at}/selector`, detail: "A selector is an object." }];
+    entry.selector === undefined || isObject(entry.selector)
+      ? []
+      : [{ pointer: `${at}/selector`, detail: "A selector must be an object." }];
   if (!isObject(settings)) return [...faults, { pointer: within, detail: `The settings of \`${kind}\` are an object.` }];
   faults.push(...GENERATORS[kind]!(settings, within, depth), ...valueFaults(settings, within));
   return settings.template === undefined ? faults : [...faults, ...templateFaults(settings.template, `${within}/template`)];
@@ -78,7 +80,7 @@ function generatorFaults(entry: unknown, at: string, depth: number): Fault[] {
 
 function valueFaults({ values }: Json, at: string): Fault[] {
   if (values === undefined || (isObject(values) && Object.values(values).every((value) => typeof value === "string"))) return [];
-  return [{ pointer: `${at}/values`, detail: "`values` is an object of texts." }];
+  return [{ pointer: `${at}/values`, detail: "`values` must be an object of strings." }];
 }
 
 /** These two of ours are for people to write. */
@@ -86,7 +88,7 @@ const FOR_ALL: ReadonlySet<string> = new Set(["outpost.dev/depends-on", "outpost
 
 /** A template may leave out what a generator or patch of the set brings; what is there must have the shape of an Application. */
 function templateFaults(template: unknown, at: string): Fault[] {
-  if (!isObject(template)) return [{ pointer: at, detail: "A template is an object with `metadata` and `spec`." }];
+  if (!isObject(template)) return [{ pointer: at, detail: "A template must be an object with `metadata` and `spec`." }];
   const faults: Fault[] = [];
   for (const [key, value] of Object.entries(template)) {
     const pointer = `${at}/${escapePointer(key)}`;
@@ -100,7 +102,7 @@ function templateFaults(template: unknown, at: string): Fault[] {
     if (mark)
       faults.push({
         pointer: `${at}/metadata/${part}/${escapePointer(mark)}`,
-        detail: "By this the service knows what it made itself: leave it out.",
+        detail: "This mark is reserved for the service: remove it.",
       });
   }
   const spec = isObject(template.spec) ? template.spec : {};
@@ -145,9 +147,9 @@ const git: Check = (of, at) => {
 
 const elements: Check = (of, at) => {
   if (of.elements === undefined && isText(of.elementsYaml)) return [];
-  if (!Array.isArray(of.elements)) return [{ pointer: `${at}/elements`, detail: "`elements` is a list of objects." }];
+  if (!Array.isArray(of.elements)) return [{ pointer: `${at}/elements`, detail: "`elements` must be a list of objects." }];
   const bad = of.elements.findIndex((item) => !isObject(item));
-  return bad < 0 ? [] : [{ pointer: `${at}/elements/${bad}`, detail: "An element is an object." }];
+  return bad < 0 ? [] : [{ pointer: `${at}/elements/${bad}`, detail: "An element must be an object." }];
 };
 
 const children = (of: Json, at: string, depth: number, fits: (n: number) => boolean, detail: string): Fault[] => {

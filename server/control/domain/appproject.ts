@@ -32,7 +32,7 @@ export function projectFaults(spec: Spec): Fault[] {
 function destinationFaults(one: NonNullable<Spec["destinations"]>[number], at: string): Fault[] {
   const faults: Fault[] = [];
   if (!one.server && !one.name)
-    faults.push({ pointer: `${at}/server`, detail: "A destination without `server` and `name` is none: `*` means every cluster." });
+    faults.push({ pointer: `${at}/server`, detail: "A destination needs `server` or `name`; `*` means every cluster." });
   for (const field of ["server", "name", "namespace"] as const)
     if (one[field] === "!*") faults.push({ pointer: `${at}/${field}`, detail: "`!*` denies everything: leave the destination out." });
   return faults;
@@ -43,7 +43,7 @@ function windowFaults(one: NonNullable<Spec["syncWindows"]>[number], at: string)
   if (!one.applications?.length && !one.namespaces?.length && !one.clusters?.length)
     faults.push({
       pointer: `${at}/applications`,
-      detail: "A window concerns what its `applications`, `namespaces` or `clusters` name: `*` means all.",
+      detail: "A window needs `applications`, `namespaces` or `clusters`; `*` means all.",
     });
   return faults;
 }
@@ -52,9 +52,9 @@ function accountFaults(one: NonNullable<Spec["destinationServiceAccounts"]>[numb
   const faults: Fault[] = [];
   for (const field of ["server", "namespace"] as const)
     if (one[field]?.startsWith("!"))
-      faults.push({ pointer: `${at}/${field}`, detail: "An account is chosen by what matches: `!` has no meaning here." });
+      faults.push({ pointer: `${at}/${field}`, detail: "`!` has no meaning here: an account is chosen by the first match." });
   if (!/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?:)?[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(one.defaultServiceAccount))
-    faults.push({ pointer: `${at}/defaultServiceAccount`, detail: "It is `name`, or `namespace:name`, and no pattern." });
+    faults.push({ pointer: `${at}/defaultServiceAccount`, detail: "It must be `name` or `namespace:name`, without wildcards." });
   return faults;
 }
 

@@ -37,7 +37,7 @@ test.each<[name: string, wanted: ApprovalWanted | undefined, decisions: ReturnTy
   expect(isApproved(wanted, countApprovals(decisions, "me"))).toBe(want);
 });
 
-test("a rejection is no approval, and an unknown role is none of an admin", () => {
+test("a rejection is not an approval, and an unknown role is none of an admin", () => {
   expect(countApprovals([{ by: "a", decision: "rejected", role: "admin", at: "" }], "me")).toBeUndefined();
   expect(isApproved({ role: "admin" }, countApprovals([{ by: "a", decision: "approved", at: "" }], "me"))).toBe(false);
 });

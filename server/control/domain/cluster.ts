@@ -14,7 +14,7 @@ export function clusterFaults(spec: Spec): Fault[] {
   const way = awsAuth ? "awsAuth" : program;
   const other = (["bearerToken", "password", "clientKeyData"] as const).find((name) => credentials[name]);
   return way && other
-    ? [{ pointer: `/spec/credentials/${other}`, detail: `\`${way}\` signs in already: leave out it or \`${other}\`.` }]
+    ? [{ pointer: `/spec/credentials/${other}`, detail: `\`${way}\` signs in already: leave out this or \`${other}\`.` }]
     : [];
 }
 

@@ -66,7 +66,7 @@ function credentialFaults(spec: Spec, credentials: Credentials): Fault[] {
   if (credentials.githubAppPrivateKey && !isRsaKey(credentials.githubAppPrivateKey))
     faults.push({
       pointer: `${at}/githubAppPrivateKey`,
-      detail: "It is no RSA private key in PEM: give the text of the file that GitHub gave for the App.",
+      detail: "It is not an RSA private key in PEM: give the text of the file that GitHub gave for the App.",
     });
   if (githubApp && !credentials.githubAppPrivateKey) faults.push(NEEDED.githubApp);
   const { gcpServiceAccountKey: file, azureServicePrincipalClientSecret: secret } = credentials;
@@ -78,7 +78,7 @@ function credentialFaults(spec: Spec, credentials: Credentials): Fault[] {
   if (file && !isServiceAccount(file))
     faults.push({
       pointer: `${at}/gcpServiceAccountKey`,
-      detail: "It is no JSON file of a service account: give the text of the file that Google gave.",
+      detail: "It is not a JSON file of a service account: give the text of the file that Google gave.",
     });
   if (secret && !azureServicePrincipal)
     faults.push({

@@ -78,7 +78,7 @@ function checkApplication(spec: Spec): void {
     const kinds = ["directory", "helm", "kustomize"].filter((one) => source[one] !== undefined);
     if (kinds.length > 1) throw invalid(`${at}/${kinds[1]}`, `Give only one of ${kinds.map((one) => `\`${one}\``).join(" and ")}.`);
     const tool = source.plugin && ["chart", "helm", "kustomize", "directory"].find((one) => source[one] !== undefined);
-    if (tool) throw invalid(`${at}/${tool}`, "A `plugin` makes the manifests itself: leave out it or this.");
+    if (tool) throw invalid(`${at}/${tool}`, "A `plugin` makes the manifests itself: remove one of the two.");
     for (const [i, parameter] of (source.plugin?.parameters ?? []).entries())
       if (["string", "array", "map"].filter((form) => parameter[form] !== undefined).length !== 1)
         throw invalid(`${at}/plugin/parameters/${i}`, "Give exactly one of `string`, `array` and `map`.");

@@ -86,7 +86,7 @@ function expire(event: Extract<TaskEvent, { type: "expire" }>): Transition {
       state: "Unknown",
       reason: "WorkerLost",
       message:
-        "Its worker was lost while it ran. It may have had effects, so it is not run again; look at them and create it anew if that is right.",
+        "Its worker was lost while it ran. It may have had effects, so it is not run again; look at them and create it again if that is right.",
     };
   if (event.attempt >= event.maxAttempts)
     return { state: "Failed", reason: "AttemptsExhausted", message: `Its worker was lost in each of ${event.attempt} attempts.` };

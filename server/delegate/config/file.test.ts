@@ -51,7 +51,7 @@ test.each<[string, string, RegExp]>([
   ["a key that is not known", "endpont: x", /endpont is not a setting/],
   ["a key below a known one", "bounds: { memory: 5 }", /bounds\.memory is not a setting/],
   ["a value of another type", "capacity: many", /capacity must be a whole number/],
-  ["a variable that says who the delegate is", "env: { OUTPOST_TOKEN: x }", /env\.OUTPOST_TOKEN is no name/],
+  ["a variable that says who the delegate is", "env: { OUTPOST_TOKEN: x }", /env\.OUTPOST_TOKEN is not a name/],
   ["a key twice", "name: a\nname: b", /must be unique/],
   ["a list", "- a", /must be a map/],
   ["aliases that grow", `a: &a [x,x]\nb: &b [${"*a,".repeat(30)}]\n`, /is not a setting|alias/],

@@ -130,7 +130,7 @@ function labels(value: unknown, env: NodeJS.ProcessEnv, filled: NodeJS.ProcessEn
 function variables(value: unknown, env: NodeJS.ProcessEnv, filled: NodeJS.ProcessEnv, names: string[]): string | undefined {
   if (!isMap(value)) return "env must be a map";
   for (const [name, given] of Object.entries(value)) {
-    if (!NAME.test(name) || OWN.test(name)) return `env.${name} is no name that tasks may be given`;
+    if (!NAME.test(name) || OWN.test(name)) return `env.${name} is not a name that tasks may be given`;
     if (typeof given !== "string") return `env.${name} must be a text`;
     filled[name] = env[name] || given;
     names.push(name);

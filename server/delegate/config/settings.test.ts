@@ -45,7 +45,7 @@ test.each<[string, NodeJS.ProcessEnv, RegExp]>([
   ["no port", { OUTPOST_LISTEN: "localhost" }, /OUTPOST_LISTEN must be host:port/],
   ["a grace that is none", { OUTPOST_GRACE_SECONDS: "soon" }, /OUTPOST_GRACE_SECONDS must be a whole number/],
   ["the token for tasks", { OUTPOST_TASK_ENV: "PATH,DELEGATE_TOKEN" }, /would give the delegate's token to tasks/],
-  ["a wrong name", { OUTPOST_TASK_ENV: "A=B" }, /no variable's name/],
+  ["a wrong name", { OUTPOST_TASK_ENV: "A=B" }, /not a variable's name/],
   ["a tag that is none", { DELEGATE_TAGS: "a b" }, /tag "a b"/],
   ["a capacity that is none", { DELEGATE_TASK_CAPACITY: "all" }, /DELEGATE_TASK_CAPACITY must be a whole number/],
   ["a sandbox that is none", { OUTPOST_SANDBOX: "yes" }, /OUTPOST_SANDBOX must be/],

@@ -96,13 +96,13 @@ export function readSettings(env: NodeJS.ProcessEnv): Outcome<Settings> {
   const listen = env.OUTPOST_LISTEN || (inPod ? "0.0.0.0:3460" : "127.0.0.1:3460");
   const port = /^(?:\[[0-9a-fA-F:]+\]|[^:\s]*):([0-9]{1,5})$/.exec(listen)?.[1];
   if (port === undefined || Number(port) > 65_535)
-    return stop("SettingInvalid", `OUTPOST_LISTEN must be host:port, as 127.0.0.1:3460; it is ${JSON.stringify(listen)}`);
+    return stop("SettingInvalid", `OUTPOST_LISTEN must be host:port, such as 127.0.0.1:3460; it is ${JSON.stringify(listen)}`);
   const taskEnv = (env.OUTPOST_TASK_ENV ?? "").split(",").flatMap((name) => name.trim() || []);
   const wrong = taskEnv.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || WITHHELD.test(name));
   if (wrong !== undefined)
     return stop(
       "SettingInvalid",
-      `OUTPOST_TASK_ENV names ${JSON.stringify(wrong)}, which is no variable's name or would give the delegate's token to tasks`,
+      `OUTPOST_TASK_ENV names ${JSON.stringify(wrong)}, which is not a variable's name or would give the delegate's token to tasks`,
     );
   const level = (env.OUTPOST_LOG_LEVEL || env.LOGGING_LEVEL || "info").toLowerCase();
   const logLevel = LEVELS[level];

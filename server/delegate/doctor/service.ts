@@ -91,7 +91,7 @@ async function checkIdentity(transport: Transport, identity: Enrolled | undefine
   if (greeted.kind !== "done")
     return fail(
       "identity",
-      `the service has another key than the one it enrolled with: if it was set up anew, remove ${file} and give a new token`,
+      `the service has another key than the one it enrolled with: if it was set up again, remove ${file} and give a new token`,
     );
   return ok("identity", `delegate ${id} of account ${account}, worker ${worker}`);
 }

@@ -138,7 +138,7 @@ possible("images, with buildah and a registry (skipped without Go, or Debian's p
   });
 
   test.each<[string, () => Partial<typeof login>, string, RegExp]>([
-    ["a wrong password", () => ({ password: "wrong password" }), "LoginRefused", /does not take the login of robot/],
+    ["a wrong password", () => ({ password: "wrong password" }), "LoginRefused", /rejects the login of robot/],
     ["no login", () => ({ username: undefined, password: undefined }) as never, "LoginRefused", /asks for a login/],
   ])("a push with %s says so", async (_name, change, reason, message) => {
     const { username, password, ...rest } = { ...login, ...change() };

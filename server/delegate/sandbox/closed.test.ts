@@ -54,14 +54,17 @@ test.each(shared)("%s: what a linked token file leads to is closed too", async (
   expect([got.level, got.lines]).toEqual([way, ["end"]]);
 });
 
-(ROOT ? test : test.skip)("a way that leaves the token readable is no sandbox that `required` takes, and says so otherwise", async () => {
-  const { path, files, env } = home(true);
-  chmodSync(path, 0o755);
-  chmodSync(files[0]!, 0o644);
-  const got = await hostile(dir, "uid", "echo end", env);
-  expect(got.findings.find(({ name }) => name === "credentials")).toMatchObject({ on: false, why: expect.stringContaining("chmod 600") });
-  expect((await hostile(dir, "uid", "echo end", { ...env, HOSTILE_MODE: "required" })).level).toBe("none");
-});
+(ROOT ? test : test.skip)(
+  "a way that leaves the token readable is not a sandbox that `required` takes, and says so otherwise",
+  async () => {
+    const { path, files, env } = home(true);
+    chmodSync(path, 0o755);
+    chmodSync(files[0]!, 0o644);
+    const got = await hostile(dir, "uid", "echo end", env);
+    expect(got.findings.find(({ name }) => name === "credentials")).toMatchObject({ on: false, why: expect.stringContaining("chmod 600") });
+    expect((await hostile(dir, "uid", "echo end", { ...env, HOSTILE_MODE: "required" })).level).toBe("none");
+  },
+);
 
 const MOUNTS = WAYS_HERE.filter((way) => way.includes("mount"));
 

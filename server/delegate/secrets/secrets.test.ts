@@ -86,7 +86,7 @@ test.each<[string, string, string, RegExp]>([
   ["a folder", "file/below", "SecretRefused", /not a file/],
   ["a file that is too large", "file/big", "SecretRefused", /64 KiB/],
   ["a file of too many lines", "file/lines", "SecretRefused", /4096 lines/],
-  ["a file that is no text", "file/binary", "SecretRefused", /UTF-8/],
+  ["a file that is not text", "file/binary", "SecretRefused", /UTF-8/],
   ["a NUL", "file/nul", "SecretRefused", /NUL/],
   ["a key of no JSON", "file/token#a", "SecretRefused", /no #a: it is not a JSON object/],
   ["a key that is not there", "file/below/json#none", "SecretNotFound", /no #none/],

@@ -83,7 +83,7 @@ test.each<[string, Entry[], RegExp]>([
     /is a file and a folder|EISDIR|not unpacked/,
   ],
   ["a hard link to elsewhere", [{ name: "h", type: "link", linkname: "../x" }], /does not stay inside/],
-  ["a hard link to what is not there", [{ name: "h", type: "link", linkname: "x" }], /no file of the archive/],
+  ["a hard link to what is not there", [{ name: "h", type: "link", linkname: "x" }], /not a file of the archive/],
   ["a device", [{ name: "null", type: "character-device" }], /character-device/],
   ["too many entries", Array.from({ length: 11 }, (_, i) => ({ name: `${i}` })), /more than 10 entries/],
   [
@@ -101,7 +101,7 @@ test.each<[string, Entry[], RegExp]>([
   expect([existsSync(join(dir, "x")), existsSync("/etc/x")]).toEqual([false, false]);
 });
 
-test("what is no archive is refused", async () => {
+test("what is not an archive is refused", async () => {
   const file = join(dir, "none.tgz");
   for (const text of ["", "x", "\u001f\u008b", "x".repeat(2_000)]) {
     writeFileSync(file, text, "latin1");

@@ -114,7 +114,7 @@ async function write(target: Target, path: string, bytes: AsyncIterable<Uint8Arr
 // A hard link becomes a copy: nothing outside can be meant by it then.
 async function copy(target: Target, from: string, to: string, name: string): Promise<void> {
   const there = await lstat(from).catch(() => undefined);
-  if (!there?.isFile()) throw new Refused(`${JSON.stringify(name)} is a link to what is no file of the archive`);
+  if (!there?.isFile()) throw new Refused(`${JSON.stringify(name)} is a link to what is not a file of the archive`);
   const source = await open(from, "r");
   const bytes = source.createReadStream();
   await write(target, to, bytes, (there.mode & 0o100) !== 0).finally(() => bytes.destroy());

@@ -80,7 +80,7 @@ async function follow(address: string, ask: FetchAsk, open: boolean, send: Once)
     url = new URL(address);
   } catch {
     // Who meant to sign in with it has his password there.
-    return stop("AddressInvalid", `${JSON.stringify(address.replace(/[?#].*|.*@/gs, "***").slice(0, 200))} is no address`);
+    return stop("AddressInvalid", `${JSON.stringify(address.replace(/[?#].*|.*@/gs, "***").slice(0, 200))} is not an address`);
   }
   let now = ask;
   for (let redirects = 0; ; redirects++) {

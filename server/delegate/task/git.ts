@@ -91,7 +91,7 @@ export async function makeGit(context: Context, cwd: string, access?: GitAccess)
 async function pinFor(url: string): Promise<Outcome<[string, string][]>> {
   const whole = url.includes("://") ? url : `ssh://${url.replace(/:.*/, "")}`;
   if (!URL.canParse(whole))
-    return stop("ParamsInvalid", "`url` is no address: it is https://host/path, ssh://user@host/path or user@host:path");
+    return stop("ParamsInvalid", "`url` is not an address: it is https://host/path, ssh://user@host/path or user@host:path");
   const { hostname, port, protocol } = new URL(whole);
   const addresses = await safeAddresses(hostname, isMetadata);
   if (isMetadata(hostname) || addresses?.length === 0)
@@ -137,10 +137,10 @@ async function sshFor(workspace: string, folder: string, { sshKey, knownHosts }:
 const HINTS: [RegExp, string][] = [
   [
     /Authentication failed|could not read (Username|Password)/,
-    "the host does not take this login: check `username` and `password`, or give them",
+    "the host rejects this login: check `username` and `password`, or give them",
   ],
   [/Host key verification failed/, "the host's key is not known: put its line, checked by another way, into `knownHosts`"],
-  [/Permission denied \(/, "the host does not take this SSH key: check `sshKey`, and that its public half may read the repository"],
+  [/Permission denied \(/, "the host rejects this SSH key: check `sshKey`, and that its public half may read the repository"],
   [/Could not resolve host(name)?/i, "the name cannot be resolved: check the address and the delegate's DNS"],
   [
     /Failed to connect|Connection refused|Connection timed out|Could not connect/i,
@@ -159,7 +159,7 @@ function explain(said: string[], access: GitAccess | undefined): string {
   const last = said.filter((line) => /^(fatal|error|remote|ssh|Host key|git@|.*Permission denied)/.test(line)).at(0) ?? said.at(-1) ?? "";
   const key =
     access?.sshKey && /error in libcrypto|invalid format/.test(text)
-      ? "`sshKey` is no private key that SSH reads (an OpenSSH or PEM key without a passphrase)"
+      ? "`sshKey` is not a private key that SSH reads (an OpenSSH or PEM key without a passphrase)"
       : undefined;
   return [last, key ?? hint].filter(Boolean).join("; ") || "the log says why";
 }

@@ -54,7 +54,7 @@ export async function runTask(task: WorkerTask, stop: Stop, options: TaskOptions
     refused: (failure) => {
       shipped = false;
       if (failure.reason === "stale_fence") stop.end("lost");
-      else log.warn({ task: task.task, reason: failure.reason }, `the service does not take this task's log: ${failure.message}`);
+      else log.warn({ task: task.task, reason: failure.reason }, `the service rejects this task's log: ${failure.message}`);
     },
   });
   const redactor = new Redactor();
@@ -92,8 +92,7 @@ export async function runTask(task: WorkerTask, stop: Stop, options: TaskOptions
     );
   }
   if (sent.kind === "done") return REJECTED.has(result.reason ?? "") ? "rejected" : result.outcome;
-  if (!stop.report.aborted)
-    log.warn({ task: task.task, reason: sent.reason }, `the service does not take the task's result: ${sent.message}`);
+  if (!stop.report.aborted) log.warn({ task: task.task, reason: sent.reason }, `the service rejects the task's result: ${sent.message}`);
   return "lost";
 }
 

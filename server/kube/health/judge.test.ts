@@ -94,7 +94,7 @@ const cases: [string, { data: Record<string, string>; given: KubeObject; want: s
     },
   ],
   [
-    "a word that is no health is Unknown",
+    "a word that is not health is Unknown",
     {
       data: { "resource.customizations.health.example.com_Toy": said("Splendid") },
       given: object("example.com/v1", "Toy"),
@@ -102,7 +102,7 @@ const cases: [string, { data: Record<string, string>; given: KubeObject; want: s
     },
   ],
   [
-    "nothing is no health, which does not count",
+    "nothing is not health, which does not count",
     { data: { "resource.customizations.health.example.com_Toy": "local x" }, given: object("example.com/v1", "Toy"), want: undefined },
   ],
 ];

@@ -10,7 +10,7 @@ export const list: Generate = async ({ elements = [], elementsYaml }, { how }) =
   const params: Params[] = [];
   for (const element of elements as unknown[]) {
     const read = fromJson(element);
-    if (!isMap(read)) return invalid("error unmarshling list element: it is no object");
+    if (!isMap(read)) return invalid("error unmarshling list element: it is not an object");
     if (how.goTemplate) {
       params.push(read);
       continue;
@@ -49,7 +49,7 @@ function readMore(text: string): Outcome<Params[]> {
   try {
     const read = fromJson(readYaml(text) ?? []);
     if (Array.isArray(read) && read.every(isMap)) return done(read as Params[]);
-    return invalid("error unmarshling decoded ElementsYaml: it is no list of objects");
+    return invalid("error unmarshling decoded ElementsYaml: it is not a list of objects");
   } catch (error) {
     if (error instanceof TemplateError) return invalid(`error unmarshling decoded ElementsYaml: ${error.message}`);
     throw error;

@@ -116,8 +116,8 @@ test("what AWS refuses is told by its name, and no key is", async () => {
 });
 
 test.each<[string, object, RegExp]>([
-  ["a region that is a host", { region: "x.evil.example/" }, /no region of AWS/],
-  ["a role that is none", { role: "reader" }, /no ARN of a role/],
+  ["a region that is a host", { region: "x.evil.example/" }, /not a region of AWS/],
+  ["a role that is none", { role: "reader" }, /not an ARN of a role/],
 ])("%s is refused before anything is asked", async (_, settings, why) => {
   delete process.env.AWS_ENDPOINT_URL;
   expect(await ask(settings)).toMatch(why);

@@ -123,13 +123,13 @@ export const codeCommitProvider: Provider<Browse> = {
     const { AWS_ENDPOINT_URL_CODECOMMIT, AWS_ENDPOINT_URL } = process.env;
     const region = regionOf(settings);
     if (!REGION.test(region))
-      return stop(APPSET.params, "awsCodeCommit.region is no region of AWS; without one AWS_REGION of the agent is taken");
+      return stop(APPSET.params, "awsCodeCommit.region is not a region of AWS; without one AWS_REGION of the agent is taken");
     return done(AWS_ENDPOINT_URL_CODECOMMIT || AWS_ENDPOINT_URL || at("codecommit", region));
   },
   signIn: async (settings, { world }) => {
     if (world.tenant !== undefined) return stop(APPSET.params, AGENT_IDENTITY);
     const [region, role] = [regionOf(settings), settings.role];
-    if (role && !ROLE.test(role)) return stop(APPSET.params, "awsCodeCommit.role is no ARN of a role");
+    if (role && !ROLE.test(role)) return stop(APPSET.params, "awsCodeCommit.role is not an ARN of a role");
     const keys = await agentKeys({ env: process.env, region, roleArn: role || undefined }, APPSET.params);
     if (keys.kind !== "done") return keys;
     return done({

@@ -189,7 +189,7 @@ test("labels of Gitea are those of its issues, over as many pages as it counts",
   expect(await ask(generator, said, "{{.repository}}")).toEqual(["shop"]);
 });
 
-test("a host that is down behind a proxy is no repository that is gone, also where such ones are left out", async () => {
+test("a host that is down behind a proxy is not a repository that is gone, also where such ones are left out", async () => {
   const github = { owner: "acme", repo: "shop", api };
   const generator = { pullRequest: { github, continueOnRepoNotFoundError: true } };
   const path = "/api/v3/repos/acme/shop/pulls";

@@ -48,7 +48,7 @@ export function readYaml(text: string): unknown {
   try {
     const document = parseDocument(text, { version: "1.1", customTags, uniqueKeys: false, logLevel: "silent", prettyErrors: false });
     if (document.errors[0]) throw document.errors[0];
-    if (collectionKey(document.contents)) throw new TemplateError("a map or a list is no key");
+    if (collectionKey(document.contents)) throw new TemplateError("a map or a list is not a key");
     return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 200 }) ?? null, finite));
   } catch (error) {
     throw new TemplateError(`error converting YAML to JSON: ${(error as Error).message}`);

@@ -41,7 +41,7 @@ export async function findPart(app: Application, destination: Destination, key: 
   const namespace = key.namespace ?? app.spec.destination.namespace;
   if (kind.value.namespaced && !namespace) return stop(NOT_PART, `name the namespace of ${key.kind} ${key.name} too`);
   const live = await destination.client.get(kind.value, kind.value.namespaced ? namespace : undefined, key.name);
-  const refused = stop(NOT_PART, `${key.kind} ${key.name} is no part of application ${app.metadata.name}`);
+  const refused = stop(NOT_PART, `${key.kind} ${key.name} is not part of application ${app.metadata.name}`);
   // Who may not see an object is not told whether it is there.
   if (live.kind !== "done") return live.reason === KUBE.notFound ? refused : live;
   const part = { object: live.value, resource: kind.value };

@@ -76,7 +76,7 @@ export function readSecret(secret: KubeObject): ClusterSecret {
     if (config.proxyUrl && !/^https?:$/.test(new URL(config.proxyUrl).protocol)) cluster.problem = "its proxyUrl is neither http nor https";
   } catch {
     // The message of the parser would quote the content.
-    cluster.problem = "its server is no URL or its config no JSON";
+    cluster.problem = "its server is not a URL or its config no JSON";
   }
   return cluster;
 }

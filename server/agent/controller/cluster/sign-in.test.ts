@@ -121,7 +121,7 @@ describe("a cluster of EKS", () => {
     ],
     ["keys that are wrong", { awsAuthConfig }, () => ({ ...keys(), AWS_SECRET_ACCESS_KEY: "canary" }), /^Unauthorized/],
     ["an agent without any", { awsAuthConfig }, own, /^SignInFailed: AWS: the agent has no credentials/],
-    ["a name that is none", { awsAuthConfig: { clusterName: "a\nb" } }, keys, /^SignInFailed: .*no name of a cluster/],
+    ["a name that is none", { awsAuthConfig: { clusterName: "a\nb" } }, keys, /^SignInFailed: .*not a name of a cluster/],
     ["a server that nobody checks", { awsAuthConfig, tlsClientConfig: { insecure: true } }, keys, /^SignInFailed: .*unchecked server/],
     ["a proxy of the Secret", { awsAuthConfig, proxyUrl: "http://127.0.0.1:9" }, keys, /^SignInFailed: .*no proxy/],
   ])("%s is told", async (_, config, env, want) => {
@@ -139,7 +139,7 @@ describe("a cluster of EKS", () => {
       "http://x.eks.amazonaws.com",
       "https://x.eks.amazonaws.com:8443",
     ])
-      expect(await ask({ awsAuthConfig }, keys(), { server })).toMatch(/^SignInFailed: .*no address of EKS/);
+      expect(await ask({ awsAuthConfig }, keys(), { server })).toMatch(/^SignInFailed: .*not an address of EKS/);
     expect(aws.requests).toEqual([]);
   });
 });
@@ -194,9 +194,9 @@ describe("a program that prints a token", () => {
   });
 
   test.each<[string, string, Partial<NonNullable<SignIn["execProviderConfig"]>>, RegExp]>([
-    ["what is no credential", prints("canary"), {}, /^SignInFailed: .*did not print an ExecCredential/],
+    ["what is not a credential", prints("canary"), {}, /^SignInFailed: .*did not print an ExecCredential/],
     ["no token", prints({}), {}, /^SignInFailed: .*printed no token/],
-    ["a certificate", prints({ clientCertificateData: "canary" }), {}, /^SignInFailed: .*a certificate, where a token is wanted/],
+    ["a certificate", prints({ clientCertificateData: "canary" }), {}, /^SignInFailed: .*a certificate, where a token is expected/],
     ["another version", prints({ token: "t" }, "client.authentication.k8s.io/v1beta1"), {}, /^SignInFailed: .*instead of/],
     ["a token of two lines", prints({ token: "t\r\nx: y" }), {}, /^SignInFailed: .*printed no token/],
     ["too much", "head -c 2000000 /dev/zero", {}, /^SignInFailed: .*wrote more than 1000000 bytes/],

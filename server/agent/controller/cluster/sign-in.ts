@@ -74,11 +74,15 @@ const MAX_KNOWN = 1_000;
 /** What `argocd-k8s-auth aws` does, without a program. */
 async function eks(config: SignIn, server: string, env: NodeJS.ProcessEnv): Promise<Outcome<Lent>> {
   const { clusterName = "", roleARN: roleArn, profile } = config.awsAuthConfig!;
-  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(clusterName)) return stop(KUBE.signIn, "awsAuthConfig.clusterName is no name of a cluster");
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(clusterName))
+    return stop(KUBE.signIn, "awsAuthConfig.clusterName is not a name of a cluster");
   // The token is good for the real cluster, whoever holds it: it goes to AWS's own addresses, and past nobody who could read it.
   const { hostname } = new URL(server);
   if (!isCloudOrigin(server, EKS))
-    return stop(KUBE.signIn, `${hostname} is no address of EKS; the identity in AWS is shown to no other server (OUTPOST_CLOUD_ORIGINS)`);
+    return stop(
+      KUBE.signIn,
+      `${hostname} is not an address of EKS; the identity in AWS is shown to no other server (OUTPOST_CLOUD_ORIGINS)`,
+    );
   if (config.tlsClientConfig?.insecure || (config.proxyUrl && !isCloudOrigin(config.proxyUrl, NOBODY)))
     return stop(KUBE.signIn, "the identity in AWS goes through no proxy of the cluster's Secret, and to no unchecked server");
   const region = REGION.exec(hostname)?.[1] ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION;

@@ -50,14 +50,14 @@ test("the API server decides where the fields are those of another version, or o
   expect(decided(object({ spec: { n: 1 } }), there({ subresource: "status" }))).toBe(false);
 });
 
-test("what was applied on the client's side and has left Git is no match", () => {
+test("what was applied on the client's side and has left Git is not a match", () => {
   const last = (spec: object) => ({ annotations: { [LAST_APPLIED]: JSON.stringify(object({ spec })) } });
   const fields = { "f:n": leaf, "f:m": leaf };
   expect(decided(object({ spec: { n: 1 } }), live({ spec: { n: 1, m: 2 } }, fields, last({ n: 1 })))).toBe(true);
   expect(decided(object({ spec: { n: 1 } }), live({ spec: { n: 1, m: 2 } }, fields, last({ n: 1, m: 2 })))).toBe(false);
 });
 
-test("what was applied on the server's side and has left Git is no match", () => {
+test("what was applied on the server's side and has left Git is not a match", () => {
   const wanted = (spec: object) => object({ spec }, { labels: { l: "1" } });
   const there = live({ spec: { n: 1, m: 2 } }, { "f:n": leaf, "f:m": leaf }, { labels: { l: "1", other: "2" } }, "Apply");
   expect(decided(wanted({ n: 1, m: 2 }), there)).toBe(true);

@@ -10,7 +10,7 @@ test.each<[string, unknown, unknown]>([
   ["off, as it was called", { ignoreResourceStatusField: "off" }, { ignoreAggregatedRoles: false, ignoreStatus: "none" }],
   ["another option", { ignoreDifferencesOnResourceUpdates: true }, USUAL_OPTIONS],
   ["an unknown word", { ignoreResourceStatusField: "some" }, "ignoreResourceStatusField is none of all, crd, none"],
-  ["a list", [], "it is no map"],
+  ["a list", [], "it is not a map"],
   ["roles as a word", { ignoreAggregatedRoles: "yes" }, "ignoreAggregatedRoles is neither true nor false"],
 ])("what counts in a comparison: %s", (_name, said, want) => {
   expect(readCompareOptions(said)).toEqual(want);

@@ -13,7 +13,7 @@ export const USUAL_OPTIONS: CompareOptions = { ignoreAggregatedRoles: false, ign
 /** `resource.compareoptions` of `argocd-cm`; a text is what is wrong with it. */
 export function readCompareOptions(said: unknown): CompareOptions | string {
   if (said === undefined || said === null) return USUAL_OPTIONS;
-  if (typeof said !== "object" || Array.isArray(said)) return "it is no map";
+  if (typeof said !== "object" || Array.isArray(said)) return "it is not a map";
   const { ignoreAggregatedRoles = false, ignoreResourceStatusField: status = "all" } = said as Record<string, unknown>;
   if (typeof ignoreAggregatedRoles !== "boolean") return "ignoreAggregatedRoles is neither true nor false";
   if (status === "all" || status === "crd" || status === "none") return { ignoreAggregatedRoles, ignoreStatus: status };

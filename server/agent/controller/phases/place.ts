@@ -29,4 +29,4 @@ function echo(app: Application) {
 }
 
 const hydratedBy = ({ drySource, syncSource, hydrateTo }: SourceHydrator) =>
-  `nothing is written to Git from here: what ${redactUrl(drySource.repoURL)} describes is synced from branch ${syncSource.targetBranch}, path ${syncSource.path}, into which somebody else has to render it, as a pipeline with \`outpost admin render\`${hydrateTo ? ` (by way of branch ${hydrateTo.targetBranch})` : ""}`;
+  `nothing is written to Git from here: what ${redactUrl(drySource.repoURL)} describes is synced from branch ${syncSource.targetBranch}, path ${syncSource.path}, which another program must render, as a pipeline with \`outpost admin render\`${hydrateTo ? ` (by way of branch ${hydrateTo.targetBranch})` : ""}`;

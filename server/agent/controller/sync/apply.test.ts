@@ -59,7 +59,7 @@ function cluster(answers: Outcome<unknown>[], kind = "Deployment") {
 
 test.each<[string, Outcome<unknown>[], string[], string, string]>([
   [
-    "what cannot be changed is made anew",
+    "what cannot be changed is re-created",
     [NO, done({ ...wanted(), metadata: { name: "web" } })],
     ["Force=true"],
     "apply delete apply",
@@ -84,8 +84,8 @@ test.each<[string, Outcome<unknown>[], string[], string, string]>([
 test.each<[string, Outcome<unknown>[], string[], string, string]>([
   ["as it is applied", [], [], "try", "configured"],
   ["as it is replaced", [], ["Replace=true"], "PUT to try", "configured"],
-  ["what is always made anew is not tried", [], ["Replace=true", "Force=true"], "", "configured"],
-  ["what is made anew where it cannot be changed", [NO], ["Force=true"], "try", "configured"],
+  ["what is always re-created is not tried", [], ["Replace=true", "Force=true"], "", "configured"],
+  ["what is re-created where it cannot be changed", [NO], ["Force=true"], "try", "configured"],
   ["what would be refused", [NO], ["Replace=true"], "PUT to try", "immutable"],
   ["what would be denied, also by force", [DENIED], ["Force=true"], "try", "denied"],
   [

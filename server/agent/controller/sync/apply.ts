@@ -221,8 +221,8 @@ async function recreate(
   for (let there = deleted; there.kind === "done"; there = await client.get(resource, namespace, name)) {
     const { kind, metadata } = there.value as KubeObject;
     if (kind === "Status" || metadata.uid !== uid) break;
-    if (Date.now() > deadline) return again("StillThere", `${describe(object)} was deleted to be made anew, and is still there`);
-    if (!(await pause(POLL_MS, ending))) return again(ENDING, `${describe(object)} was deleted to be made anew, and the controller ends`);
+    if (Date.now() > deadline) return again("StillThere", `${describe(object)} was deleted to be re-created, and is still there`);
+    if (!(await pause(POLL_MS, ending))) return again(ENDING, `${describe(object)} was deleted to be re-created, and the controller ends`);
   }
   const made = await writer.apply(resource, object);
   // A Job that has run would run once more.

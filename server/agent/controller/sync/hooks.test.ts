@@ -55,9 +55,9 @@ test.each<[string, KubeObject, OperationState, string[], string]>([
   ["an earlier phase's, whose end is not written", first, run("Running", ["Running"]), ["BeforeHookCreation"], "unwritten"],
   ["an earlier phase's, of which nothing is written", first, run("Running"), ["BeforeHookCreation"], "unwritten"],
   ["an earlier phase's, whose end is written", first, run("Running", ["Succeeded"]), ["BeforeHookCreation"], "old"],
-  ["an earlier phase's, which is not to be made anew", first, run("Running", ["Succeeded"]), ["HookSucceeded"], "itself"],
+  ["an earlier phase's, which is not to be re-created", first, run("Running", ["Succeeded"]), ["HookSucceeded"], "itself"],
   ["an earlier run's", first, run("Running", [], "2026-11-22T10:00:01Z"), ["BeforeHookCreation"], "old"],
-  ["an earlier run's, which is not to be made anew", first, run("Running", [], "2026-11-22T10:00:01Z"), ["HookSucceeded"], ""],
+  ["an earlier run's, which is not to be re-created", first, run("Running", [], "2026-11-22T10:00:01Z"), ["HookSucceeded"], ""],
   ["one of a controller that told no phases", made, run("Running", ["Succeeded"]), ["BeforeHookCreation"], "itself"],
 ])("a hook of two phases runs in each: in its way is %s", (_, live, state, policies, want) => {
   expect(inTheWay(live, state, "PostSync", policies)).toBe(want);

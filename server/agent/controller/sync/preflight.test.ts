@@ -47,7 +47,7 @@ test.each<[string, Task[], string[], string[], string[]]>([
     ["Widget has no metadata.name"],
   ],
   [
-    "what has half a name and is no hook",
+    "what has half a name and is not a hook",
     [task(widget({}, ""), undefined)],
     [],
     [],

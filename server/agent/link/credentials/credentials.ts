@@ -115,7 +115,7 @@ export function mayKeep({ ctx, object, existing, now, told }: Kept): Outcome<und
   if (held?.uid !== object.uid && !adopted)
     return stop(
       "CredentialsRequired",
-      `the object was created anew, and the credentials in the cluster belong to the one before it: ${AGAIN}, or delete Secret ${existing.metadata.name}`,
+      `the object was created again, and the credentials in the cluster belong to the one before it: ${AGAIN}, or delete Secret ${existing.metadata.name}`,
     );
   const written = audienceIn(existing);
   const collection = collectionOf(object);

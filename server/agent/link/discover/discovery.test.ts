@@ -58,7 +58,7 @@ test("a session begins with everything, and then each collection's round is clos
   ]);
 });
 
-test("after the round only what changed is told, and a look of the controller is no change", async () => {
+test("after the round only what changed is told, and a look of the controller is not a change", async () => {
   const d = discovery();
   const open = session();
   const status = { sync: { status: "Synced" }, reconciledAt: "2026-01-01T00:00:00Z" };

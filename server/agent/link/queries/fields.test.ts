@@ -59,7 +59,7 @@ test("lists of another length differ as a whole, and an answer names at most 200
   expect(differing(many(1), many(2))).toHaveLength(200);
 });
 
-test("what only the live object has is no lack of what is desired", () => {
+test("what only the live object has is not a lack of what is desired", () => {
   const desired = { spec: { replicas: 3, template: { spec: { containers: [{ name: "side" }, { name: "web", image: "web:1" }] } } } };
   expect(lacking(live, desired).map(pointer)).toEqual(["/spec/template/spec/containers/1/image"]);
 });

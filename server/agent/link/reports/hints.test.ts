@@ -18,7 +18,7 @@ test("a repository has one place, whatever its spelling; a word repeated at once
   expect(readHint(Object.values(second)[0])).toMatchObject({ at: "2026-01-01T00:00:00.001Z", revision: "a".repeat(40) });
 });
 
-test("of too many the oldest are dropped, and what is no hint before them", () => {
+test("of too many the oldest are dropped, and what is not a hint before them", () => {
   let data: Record<string, unknown> = { note: "by hand", other: "{" };
   for (let i = 0; i < MAX_HINTS + 20; i++) data = withHints(data, hint(`https://h/o/${i}`), NOW + i);
   expect(Object.keys(data).length).toBe(MAX_HINTS);

@@ -41,7 +41,7 @@ export const applicationAction: LinkRead = async (tc, task) => {
   const before = await look(tc, task);
   if (before.kind !== "done") return before;
   const { kind, name } = key.value;
-  if (before.value.orphan) return stop(NOT_PART, `${kind} ${name} is no part of application ${found.value.metadata.name}`);
+  if (before.value.orphan) return stop(NOT_PART, `${kind} ${name} is not part of application ${found.value.metadata.name}`);
   if (!before.value.actions.some((one) => one.name === action)) {
     const names = before.value.actions.map((one) => one.name).join(", ");
     return stop("ActionUnknown", `${kind} ${name} has no action ${action}${names ? `; there are ${names}` : ""}`);

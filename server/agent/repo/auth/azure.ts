@@ -78,7 +78,7 @@ async function identity({ azurePrincipal, azurePrincipalSecret }: RepoAccess): P
   if (!secret) return stop(REPO.authentication, "azureServicePrincipalClientSecret is not set");
   const authority = (given || PUBLIC).replace(/(?<!\/)\/+$/, "");
   if (!isCloudOrigin(authority, SIGN_IN))
-    return stop(REPO.urlRefused, "azureActiveDirectoryEndpoint is no sign-in of Azure; the operator of the repo server can allow it");
+    return stop(REPO.urlRefused, "azureActiveDirectoryEndpoint is not a sign-in of Azure; the operator of the repo server can allow it");
   return done({ authority, tenant, client, proof: async () => done({ client_secret: secret }) });
 }
 
@@ -91,7 +91,7 @@ function workload(): Outcome<Identity> {
       REPO.identity,
       "the repo server has no workload identity of Azure (AZURE_FEDERATED_TOKEN_FILE, AZURE_TENANT_ID, AZURE_CLIENT_ID): label its Pod azure.workload.identity/use=true and annotate its service account",
     );
-  if (!isCloudOrigin(authority, SIGN_IN)) return stop(REPO.urlRefused, "AZURE_AUTHORITY_HOST is no sign-in of Azure");
+  if (!isCloudOrigin(authority, SIGN_IN)) return stop(REPO.urlRefused, "AZURE_AUTHORITY_HOST is not a sign-in of Azure");
   const proof = async (): Promise<Outcome<Record<string, string>>> => {
     // The kubelet writes it anew before it ends.
     const text = (await readFile(file, "utf8").catch(() => "")).trim();

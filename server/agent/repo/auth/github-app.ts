@@ -24,7 +24,7 @@ export function githubToken(repo: RepoAccess): Promise<Outcome<Secret>> {
 async function fetchToken(repo: RepoAccess, owner: string): Promise<Outcome<Token>> {
   const { id, installationId, baseUrl } = repo.githubApp!;
   const base = (baseUrl || "https://api.github.com").replace(/(?<!\/)\/+$/, "");
-  if (!/^\d{1,20}$/.test(id)) return stop(REPO.authentication, "githubAppID is no number");
+  if (!/^\d{1,20}$/.test(id)) return stop(REPO.authentication, "githubAppID is not a number");
   const jwt = appToken(id, repo.githubAppPrivateKey);
   if (jwt.kind !== "done") return jwt;
   const call = (method: "GET" | "POST", path: string): Promise<Outcome<Answer>> =>
@@ -50,7 +50,7 @@ async function fetchToken(repo: RepoAccess, owner: string): Promise<Outcome<Toke
     }
     if (!installation) return stop(REPO.authentication, `GitHub App ${id} is not installed for ${owner}; install it there`);
   }
-  if (!/^\d{1,20}$/.test(installation)) return stop(REPO.authentication, "githubAppInstallationID is no number");
+  if (!/^\d{1,20}$/.test(installation)) return stop(REPO.authentication, "githubAppInstallationID is not a number");
   const got = await call("POST", `/app/installations/${installation}/access_tokens`);
   if (got.kind !== "done") return got;
   if (got.value.status === 404) return stop(REPO.authentication, `GitHub App ${id} has no installation ${installation}`);

@@ -20,7 +20,7 @@ export async function googleSignIn(repo: RepoAccess): Promise<Outcome<{ username
   const refuse = (why: string) => stop(REPO.authentication, `gcpServiceAccountKey ${why}`);
   const file = parse(Buffer.from(repo.gcpServiceAccountKey!.reveal()));
   const text = (name: string): string => (typeof file?.[name] === "string" ? (file[name] as string) : "");
-  if (!file) return refuse("is no JSON: give the file that Google gave for the service account");
+  if (!file) return refuse("is not JSON: give the file that Google gave for the service account");
   // Other files say where to fetch a token from, or which program to run for one.
   if (text("type") !== "service_account")
     return refuse(`is a file of type ${JSON.stringify(text("type").slice(0, 40))}, not service_account`);

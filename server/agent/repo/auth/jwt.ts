@@ -9,9 +9,9 @@ export function signedJwt(pem: string, what: string, claims: object, header: obj
   try {
     key = createPrivateKey(pem);
   } catch {
-    return stop(REPO.authentication, `${what} is no private key in PEM`);
+    return stop(REPO.authentication, `${what} is not a private key in PEM`);
   }
-  if (key.asymmetricKeyType !== "rsa") return stop(REPO.authentication, `${what} is no RSA key`);
+  if (key.asymmetricKeyType !== "rsa") return stop(REPO.authentication, `${what} is not an RSA key`);
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const text = `${part({ alg: "RS256", typ: "JWT", ...header })}.${part(claims)}`;
   return done(new Secret(`${text}.${createSign("RSA-SHA256").update(text).sign(key).toString("base64url")}`));

@@ -44,7 +44,7 @@ export async function redirected(repo: RepoAccess): Promise<Outcome<RepoAccess>>
         return done(same ? { ...repo, url } : { url, proxy, noProxy, ca, insecure, lfs, submodules, depth });
       }
       const next = URL.canParse(location, at) ? new URL(location, at) : undefined;
-      if (!next || !["https:", "http:"].includes(next.protocol)) return refuse("to what is no web address");
+      if (!next || !["https:", "http:"].includes(next.protocol)) return refuse("to what is not a web address");
       if (refused(next.hostname)) return refuse("to a refused address");
       if (new URL(at).protocol === "https:" && next.protocol === "http:") return refuse("from https to http");
       if (next.username || next.password || !next.href.endsWith(REFS))

@@ -31,7 +31,7 @@ export class Artifacts {
   async find(repo: RepoAccess, revision: string, freshness: Freshness): Promise<Outcome<Unpacked>> {
     if (repo.refused) return stop(repo.refused.reason, repo.refused.message);
     if (!RegistryClient.fits(repo.url))
-      return stop(REPO.urlRefused, `${redactUrl(repo.url).slice(0, 200)} is no address of an artifact: oci://host/name`);
+      return stop(REPO.urlRefused, `${redactUrl(repo.url).slice(0, 200)} is not an address of an artifact: oci://host/name`);
     const wanted = !revision || revision === "HEAD" ? "latest" : revision;
     const id = digestOf([identityOf(repo), wanted]);
     const known = this.#known.get(id);

@@ -56,6 +56,6 @@ function fromWhole(parse: () => unknown, chart: string): Outcome<unknown> | unde
     const entries = (parse() as { entries?: Record<string, unknown> }).entries ?? {};
     return Object.hasOwn(entries, chart) ? done(entries[chart]) : undefined;
   } catch {
-    return stop(REPO.chartNotFound, "the index is no JSON");
+    return stop(REPO.chartNotFound, "the index is not JSON");
   }
 }

@@ -45,7 +45,7 @@ export class Charts {
     const at = address(repo).replace(/^oci:/, "https:");
     if (!URL.canParse(at) || isMetadata(new URL(at).hostname))
       return stop(REPO.urlRefused, `chart repository ${redactUrl(repo.url)} is at a refused address`);
-    if (version.length > 200 || /\p{Cc}/u.test(version)) return stop(REPO.revision, "the chart's version is no version");
+    if (version.length > 200 || /\p{Cc}/u.test(version)) return stop(REPO.revision, "the chart's version is not a version");
     const id = digest([identityOf({ ...repo, url: address(repo) }), chart, version, passCredentials, repo.borrowed === true]);
     const known = this.#known.get(id);
     if (known && (freshness === "cached" || (freshness === "normal" && EXACT.test(version)))) return done(known);
@@ -111,7 +111,7 @@ export class Charts {
 
 /** The archive that a registry keeps as a chart's layer. */
 async function fromRegistry(repo: RepoAccess, version: string): Promise<Outcome<Buffer>> {
-  if (!RegistryClient.fits(repo.url)) return stop(REPO.urlRefused, `${redactUrl(repo.url).slice(0, 200)} is no address of a chart`);
+  if (!RegistryClient.fits(repo.url)) return stop(REPO.urlRefused, `${redactUrl(repo.url).slice(0, 200)} is not an address of a chart`);
   const client = new RegistryClient(repo);
   try {
     // A tag has an underscore where a version has a plus sign.

@@ -27,7 +27,7 @@ async function probeGit(repo: RepoAccess, ask_: (repo: RepoAccess) => Promise<Ou
   const got = await ask(to, repo, { authorization: authorization.value, headers, maxBytes: MAX_BYTES, shown });
   if (got.kind !== "done") return got;
   const git = String(got.value.headers["content-type"] ?? "").startsWith("application/x-git-");
-  return git ? refs : stop(REPO.notRepository, `${shown} answers, but is no Git repository; look at its path`);
+  return git ? refs : stop(REPO.notRepository, `${shown} answers, but is not a Git repository; look at its path`);
 }
 
 async function probeRegistry(repo: RepoAccess): Promise<Outcome<unknown>> {
@@ -35,7 +35,7 @@ async function probeRegistry(repo: RepoAccess): Promise<Outcome<unknown>> {
   const path = /^oci:\/\/[^/]+(\/.+)?$/.exec(url)?.[1];
   // A registry alone, or the beginning of its names, has no tags.
   if (!RegistryClient.fits(path ? url : `${url}/x`))
-    return stop(REPO.urlRefused, `${redactUrl(url).slice(0, 200)} is no address of a registry`);
+    return stop(REPO.urlRefused, `${redactUrl(url).slice(0, 200)} is not an address of a registry`);
   const pinged = await withRegistry({ ...repo, url }, (client) => client.ping());
   if (pinged.kind !== "done" || !path) return pinged;
   // Another client: a token is for what it was asked for.

@@ -62,7 +62,9 @@ export class RegistryClient {
   async ping(): Promise<Outcome<undefined>> {
     const got = await this.#get("/v2/", "application/json", MAX_JSON);
     if (got.kind === "done") return done(undefined);
-    return got.reason === REPO.notFound ? stop(REPO.notRepository, `${this.#shown} answers, but is no registry; look at its address`) : got;
+    return got.reason === REPO.notFound
+      ? stop(REPO.notRepository, `${this.#shown} answers, but is not a registry; look at its address`)
+      : got;
   }
 
   async tags(): Promise<Outcome<string[]>> {
@@ -92,7 +94,7 @@ export class RegistryClient {
     if (reference.startsWith("sha256:") && digest !== reference)
       return stop(REPO.refused, `${this.#shown} sent another manifest than ${reference}`);
     const layers = parse(got.value.body)?.layers;
-    if (!Array.isArray(layers)) return stop(REPO.unsupported, `${this.#shown} at ${reference} is no single artifact`);
+    if (!Array.isArray(layers)) return stop(REPO.unsupported, `${this.#shown} at ${reference} is not a single artifact`);
     return done({ digest, layers: layers.map(toDescriptor) });
   }
 

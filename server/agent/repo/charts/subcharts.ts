@@ -46,14 +46,14 @@ async function open(archive: string, folder: string, budget: Budget): Promise<Ou
     tar = await promisify(gunzip)(await readFile(archive), { maxOutputLength: Math.max(1, Math.min(BOUNDS.totalBytes, budget.bytes)) });
   } catch (error) {
     const large = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    return large ? stop(REPO.tooLarge, "unpacks to more than is accepted") : stop(REPO.chart, "is no packed chart");
+    return large ? stop(REPO.tooLarge, "unpacks to more than is accepted") : stop(REPO.chart, "is not a packed chart");
   }
   budget.bytes -= tar.length;
   const work = await mkdtemp(join(folder, ".opened-"));
   const put = await untar(tar, work);
   if (put.kind !== "done") return put;
   const [top, ...more] = await readdir(work);
-  if (!top || more.length) return stop(REPO.chart, "is no packed chart: it must hold one folder");
+  if (!top || more.length) return stop(REPO.chart, "is not a packed chart: it must hold one folder");
   const to = join(folder, `${top}${work.slice(work.lastIndexOf("-"))}`);
   await rename(join(work, top), to);
   await rm(work, { recursive: true, force: true });

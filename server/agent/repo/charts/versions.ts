@@ -39,12 +39,13 @@ export async function helmIndex(repo: RepoAccess): Promise<Outcome<Buffer>> {
   const { body } = got.value;
   const index =
     /^\s*(\{|"?(apiVersion|entries|generated)"?\s*:|#|---)/.test(body.subarray(0, 1_000).toString("utf8")) && body.includes("entries");
-  return index ? done(body) : stop(REPO.notRepository, `${shown} is no chart repository: its index.yaml has no entries`);
+  return index ? done(body) : stop(REPO.notRepository, `${shown} is not a chart repository: its index.yaml has no entries`);
 }
 
 async function artifactVersions(repo: RepoAccess): Promise<Outcome<ChartList>> {
   const url = (repo.url.includes("://") ? repo.url : `oci://${repo.url}`).replace(/(?<!\/)\/+$/, "");
-  if (!RegistryClient.fits(url)) return stop(REPO.urlRefused, `${redactUrl(url).slice(0, 200)} is no address of a chart: oci://host/name`);
+  if (!RegistryClient.fits(url))
+    return stop(REPO.urlRefused, `${redactUrl(url).slice(0, 200)} is not an address of a chart: oci://host/name`);
   const tags = await withRegistry({ ...repo, url }, (client) => client.tags());
   if (tags.kind !== "done") return tags;
   const versions = newestFirst(tags.value.map((tag) => tag.replaceAll("_", "+")));

@@ -35,7 +35,7 @@ export class FolderTree extends Tree {
           entries.push({ name: item.name, kind: "tree", executable: false, sha: inner.value });
           continue;
         }
-        if (!item.isFile()) return stop(REPO.refused, `it holds ${path.slice(folder.length + 1)}, which is no plain file`);
+        if (!item.isFile()) return stop(REPO.refused, `it holds ${path.slice(folder.length + 1)}, which is not a plain file`);
         bytes += (await stat(path)).size;
         if (++files > BOUNDS.files || bytes > BOUNDS.totalBytes) return stop(REPO.tooLarge, "it is larger than what is accepted");
         const sha = hash(await readFile(path));

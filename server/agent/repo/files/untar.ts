@@ -57,7 +57,7 @@ export async function untar(archive: Buffer, to: string, modes = false): Promise
       bytes += size;
       if (bytes > BOUNDS.totalBytes) return stop(REPO.tooLarge, `the archive has more than ${BOUNDS.totalBytes / 1_000_000} MB`);
       entries.push({ path, shown, content, mode: modes && octal(header, 100, 8) & 0o100 ? 0o700 : 0o600 });
-    } else return bad(`holds ${shown}, which is no plain file`);
+    } else return bad(`holds ${shown}, which is not a plain file`);
   }
   // Nothing is written before all of it has been looked at.
   for (const { path, shown, content, mode } of entries) {

@@ -88,7 +88,7 @@ describe("charts", () => {
   ])("%s is told by name", async (_, ask, reason) => {
     expect(await bench.service.charts(ask())).toMatchObject({ reason });
   });
-  test("a page that is no index is no chart repository", async () => {
+  test("a page that is not an index is not a chart repository", async () => {
     index = "<html>sign in</html>";
     expect(await bench.service.charts(repo())).toMatchObject({ kind: "stop", reason: "NotARepository" });
   });

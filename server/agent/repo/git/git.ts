@@ -218,7 +218,7 @@ const ANSWERS: [RegExp, (url: string, repo: RepoAccess) => Failure][] = [
   [/Connection refused|Failed to connect to/i, (url) => again(REPO.connection, `nothing listens at ${url}; look at its port`)],
   [
     /not valid: is this a git repository|not a git repository|expected (packfile|version|flush)|protocol error|bad line length|redirects to something else/i,
-    (url) => stop(REPO.notRepository, `${url} answers, but is no Git repository; look at its path`),
+    (url) => stop(REPO.notRepository, `${url} answers, but is not a Git repository; look at its path`),
   ],
   [
     /not our ref|couldn't find remote ref|unadvertised object|no such remote ref/i,

@@ -101,7 +101,7 @@ describe("a commit is used only if it is signed by a key that the project permit
     keys.old ??= await gpg.key("old", { at: LONG_AGO });
     await gpg.signTip(bare(name), keys.old, { at: "20200102T000000", expires: "1d" });
     const ring = await ringOf("old");
-    expect(await render(asked(name, { keys: [keys.old] }, {}, ring))).toMatch(/^SignatureExpired: .*sign it anew/);
+    expect(await render(asked(name, { keys: [keys.old] }, {}, ring))).toMatch(/^SignatureExpired: .*sign it again/);
   });
 
   test("signed by a key that was revoked later", async () => {

@@ -164,10 +164,10 @@ function refusal(
     case "ExpiredKey":
       return stop(
         SIGNATURE.expiredKey,
-        `${what} is signed by key ${by}, which has expired; prolong the key and add it anew, or sign with another one`,
+        `${what} is signed by key ${by}, which has expired; prolong the key and add it again, or sign with another one`,
       );
     case "ExpiredSignature":
-      return stop(SIGNATURE.expired, `${what} has a signature by key ${by} that has expired; sign it anew`);
+      return stop(SIGNATURE.expired, `${what} has a signature by key ${by} that has expired; sign it again`);
     case "RevokedKey":
       return stop(
         SIGNATURE.revokedKey,

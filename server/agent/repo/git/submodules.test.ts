@@ -121,7 +121,7 @@ describe("submodules", () => {
       /^SourceRefused: .*link/,
     ],
     ["modules by a link", () => ({ ".gitmodules": { link: "x" }, x: modules(["m", "../x.git"]) }), /^SourceRefused/],
-    ["what is no configuration", () => ({ ".gitmodules": "[[[[", m: { module: "1".repeat(40) } }), /^ManifestInvalid/],
+    ["what is not a configuration", () => ({ ".gitmodules": "[[[[", m: { module: "1".repeat(40) } }), /^ManifestInvalid/],
     ["a module without an address", () => ({ m: { module: "1".repeat(40) } }), /^SourceRefused: submodule m has no address/],
     ["a commit that is not there", () => one("m", "../r0.git"), /^RevisionNotFound: submodule m/],
     [
@@ -199,7 +199,7 @@ describe("Git LFS", () => {
     ["a shorter content", () => lfs.give((to) => void to.end("x")), /^SourceRefused/],
     ["a longer content", () => lfs.give((to) => void to.end("x".repeat(100_000))), /^SourceTooLarge/],
     ["nothing", () => lfs.answer(({ oid, size }) => ({ oid, size, error: { code: 404 } })), /^PathNotFound: .*git lfs push/],
-    ["what is no answer", () => lfs.answer(() => "x"), /^PathNotFound/],
+    ["what is not an answer", () => lfs.answer(() => "x"), /^PathNotFound/],
     ["an answer without end", () => lfs.answer(() => ({ x: "x".repeat(200_000) })), /^SourceTooLarge/],
   ])("a server that gives %s is refused by name", async (_, prepare, want) => {
     const name = await bench.repository({ "a.yaml": lfs.put(`${configMap("hostile")}`) });

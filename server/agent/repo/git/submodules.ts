@@ -56,7 +56,7 @@ async function modulesOf(tree: Tree): Promise<Outcome<Module[]>> {
   if (entries.kind !== "done") return entries;
   const file = entries.value.find(({ name }) => name === ".gitmodules");
   if (!file) return done([]);
-  if (file.kind !== "blob") return stop(REPO.refused, ".gitmodules is no plain file");
+  if (file.kind !== "blob") return stop(REPO.refused, ".gitmodules is not a plain file");
   const blob = await tree.blob(file.sha, ".gitmodules", MAX_FILE);
   if (blob.kind !== "done") return blob;
   const ran = await run("git", {
@@ -69,7 +69,7 @@ async function modulesOf(tree: Tree): Promise<Outcome<Module[]>> {
   });
   if (ran.kind !== "done") return ran;
   // 1 means that nothing fits.
-  if (ran.value.code > 1) return stop(REPO.manifest, ".gitmodules cannot be read: it is no configuration of git");
+  if (ran.value.code > 1) return stop(REPO.manifest, ".gitmodules cannot be read: it is not a configuration of git");
   const modules = new Map<string, Module>();
   for (const line of ran.value.stdout.toString("utf8").split("\0").filter(Boolean)) {
     const [key = "", value = ""] = [line.slice(0, line.indexOf("\n")), line.slice(line.indexOf("\n") + 1)];

@@ -140,7 +140,7 @@ export class Plugins {
       if (fits.value) return done({ client, traits: traits.value });
     }
     const where = ask.path || "the root";
-    return stop(REPO.pluginNotFound, name ? `plugin ${name} does not take ${where} for its own` : `no plugin takes ${where} for its own`);
+    return stop(REPO.pluginNotFound, name ? `plugin ${name} does not accept ${where}` : `no plugin takes ${where} for its own`);
   }
 
   async #matches(client: PluginClient, traits: Traits, ask: PluginAsk): Promise<Outcome<boolean>> {

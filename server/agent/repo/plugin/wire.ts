@@ -125,7 +125,7 @@ export async function* unframe(stream: AsyncIterable<Buffer>, maxBytes: number):
     if (have < want) continue;
     rest = Buffer.concat(parts);
     while (rest.length >= 5) {
-      if (rest[0] !== 0) throw new Error("a message is compressed, which nobody has asked for");
+      if (rest[0] !== 0) throw new Error("a message is compressed, although no compression was requested");
       const size = rest.readUInt32BE(1);
       if (size > maxBytes) throw new Error(`a message has ${size} bytes, more than ${maxBytes}`);
       want = 5 + size;

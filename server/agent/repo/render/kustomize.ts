@@ -37,7 +37,7 @@ export async function planKustomize(
     return stop(REPO.unsupported, `kustomize version ${given.version.slice(0, 64)} is not registered; there is only the built-in one`);
   // Nothing here depends on it; one that is none is a mistake all the same.
   if (given.kubeVersion && kubeVersionOf(given.kubeVersion) === undefined)
-    return stop(REPO.kustomize, `kubeVersion ${JSON.stringify(given.kubeVersion.slice(0, 64))} is no version; write 1.33.0`);
+    return stop(REPO.kustomize, `kubeVersion ${JSON.stringify(given.kubeVersion.slice(0, 64))} is not a version; write 1.33.0`);
   const present = await withoutMissing(tree, path, substituted(given, env));
   if (present.kind !== "done") return present;
   const overrides = present.value;

@@ -43,7 +43,7 @@ export async function makeToken(
 export function seconds(duration: string, pointer = "/expiresIn"): number {
   const value = (tryParseDuration(duration) ?? 0) / 1_000;
   if (value < 1 || value > MAX_SECONDS)
-    throw new Problem("invalid_field", "Use a duration between 1s and ten years, as `24h`.", { pointer });
+    throw new Problem("invalid_field", "Use a duration between 1s and ten years, such as `24h`.", { pointer });
   return value;
 }
 
@@ -89,8 +89,7 @@ const rotate = (s: Services) => (call: Call<"rotateDelegateToken">) =>
     const object = await findObject(w, "delegates", call.scope, call.params.id);
     const old = await tryLockToken(w, w.account, call.params.token);
     if (!old || old.objectUid !== object.uid) throw notFound();
-    if (old.revokedAt || old.expired)
-      throw new Problem("conflict", "The token has ended already: there is nothing to overlap with. Create a new one.");
+    if (old.revokedAt || old.expired) throw new Problem("conflict", "The token has ended already: there is no overlap. Create a new one.");
     const { row, text } = await makeToken(s, w, "delegates", call.scope, call.params.id, expiresIn);
     await expireToken(w, w.account, old.id, tryParseDuration(overlap) === 0 ? 0 : seconds(overlap, "/overlap"));
     return { status: 201 as const, body: { ...view(row), token: text }, headers: { "Cache-Control": "no-store" } };

@@ -14,7 +14,7 @@ const key = (c: string) => ({ authorization: `Bearer opk_default_${c.repeat(43)}
 
 test.each([
   ["no key", "GET", "/v1/agents", {}, 401, "unauthenticated"],
-  ["a text that is no key", "GET", "/v1/agents", { authorization: "Bearer me" }, 401, "unauthenticated"],
+  ["a text that is not a key", "GET", "/v1/agents", { authorization: "Bearer me" }, 401, "unauthenticated"],
   ["a forged key", "GET", "/v1/agents", key("x"), 401, "unauthenticated"],
   ["the same forged key again", "GET", "/v1/agents", key("x"), 401, "unauthenticated"],
   ["no key, with a body", "PUT", "/v1/agents/a", {}, 401, "unauthenticated"],

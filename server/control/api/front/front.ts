@@ -64,7 +64,7 @@ const NO_SESSION = unauthenticated(true);
 
 export function unauthenticated(worker: boolean): Problem {
   return worker
-    ? new Problem("session_expired", "There is no such session (any more). Open one with the worker's key.")
+    ? new Problem("session_expired", "This session does not exist or has ended. Open one with the worker's key.")
     : new Problem("unauthenticated", "Give a valid API key: `Authorization: Bearer opk_…`. It may have been revoked or have expired.", {
         headers: { "WWW-Authenticate": "Bearer" },
       });

@@ -79,7 +79,7 @@ function checkLimits({ scope, spec, targets }: Use): void {
   const above = targets.find((t) => t.pointer === "/spec/within");
   if (!above) return;
   if (!contains(above.object, scope) || isSame(above.object, scope))
-    throw invalid(above.pointer, "`within` names a project of a scope above, as `org.id` or `account.id`.");
+    throw invalid(above.pointer, "`within` names a project of a scope above, such as `org.id` or `account.id`.");
   if (!isFor(above.object, scope)) throw notAllowed(above.pointer, spec.within, scope);
 }
 

@@ -45,7 +45,7 @@ export const rejectStep = (s: Services) => decision(s, "rejected");
 function checkMay(run: RunRow, call: DecisionCall, lineage: string): void {
   const step = run.spec.steps.find(({ id }) => id === call.params.step);
   if (!step) throw notFound();
-  if (!step.approval) throw new Problem("conflict", `The step \`${step.id}\` is a task: nobody needs to decide about it.`);
+  if (!step.approval) throw new Problem("conflict", `The step \`${step.id}\` is a task and needs no decision.`);
   const { role = "admin", excludeRequester = false } = step.approval;
   if (role === "admin" && !(call.caller?.kind === "key" && call.caller.key.role === "admin"))
     throw new Problem("forbidden", "This step is decided by the role admin in this scope.");

@@ -18,7 +18,7 @@ export function parsePayload(bytes: Uint8Array, headers: IncomingHttpHeaders): o
       `The payload ${parsed.reason === "syntax" ? "is not JSON" : "cannot be taken"}: ${parsed.detail}.`,
     );
   if (parsed.value === null || typeof parsed.value !== "object" || Array.isArray(parsed.value))
-    throw new Problem("invalid_request", "The payload is no JSON object.");
+    throw new Problem("invalid_request", "The payload is not a JSON object.");
   return parsed.value;
 }
 

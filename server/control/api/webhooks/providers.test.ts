@@ -70,7 +70,7 @@ test("what a host puts into an address to sign in goes no further", () => {
   });
 });
 
-test("what is no address, ref or commit is left out, and there is an end to how much of it is looked at", () => {
+test("what is not an address, ref or commit is left out, and there is an end to how much of it is looked at", () => {
   const payload = {
     repositories: [
       "file:///etc/passwd",

@@ -13,7 +13,7 @@ import type { Call, Handler, Reply } from "../typed.ts";
 import { accountOf, fitsProof, isFresh, takeNonce } from "./proof.ts";
 
 const UNPROVEN = "The proof does not fit the token and the fields. The token may have been cut when it was copied.";
-const STALE = "The nonce is too old or was used. Say hello again and sign the new one.";
+const STALE = "The nonce is too old or was used before. Call the greeting again and sign the new nonce.";
 const INVALID = "The enrolment token is unknown, used by another worker, expired or revoked. Create a new one for this agent or delegate.";
 
 /** Turns a token into an identity. The same worker may ask again (its answer got lost); another one finds an agent's token used. */

@@ -10,7 +10,7 @@ afterAll(() => s?.stop());
 
 const HUGE = [2 ** 53, 1e20, 1e300];
 
-test("a number of an agent's round that nothing can hold is refused, and is no defect of the service", async () => {
+test("a number of an agent's round that nothing can hold is refused, and is not a defect of the service", async () => {
   const agent = await agentsOf(() => s).agent("one");
   const at = { collection: "appprojects", namespace: "x" };
   for (const round of HUGE)

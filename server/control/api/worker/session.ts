@@ -14,9 +14,9 @@ import { accountOf, fitsProof, isFresh, takeNonce } from "./proof.ts";
 const SESSION_SECONDS = 3_600;
 // Told apart, because a worker gives its identity up for the first and the last only.
 const UNKNOWN =
-  "This worker is unknown here. If the agent or delegate was deleted or enrolled anew, this identity has ended: install it again with a new token.";
+  "This worker is unknown here. If the agent or delegate was deleted or enrolled again, this identity has ended: install it again with a new token.";
 const UNSIGNED = "The signature does not fit this worker's key.";
-const STALE = "The nonce is too old or was used. Say hello again and sign the new one.";
+const STALE = "The nonce is too old or was used before. Call the greeting again and sign the new nonce.";
 const REVOKED = "The token that this worker enrolled with was revoked, and its identity with it. Give it a new token.";
 
 /** Opens a session for a worker that proves its key. */
@@ -96,7 +96,7 @@ async function checkAlone(w: Writer, worker: WorkerRow, instance: string): Promi
   if (other !== undefined)
     throw new Problem(
       "worker_in_use",
-      `The instance \`${other}\` works with this identity. If it has ended, this one is let in ${LEASE_SECONDS} s after it was last heard of; otherwise give this one a work folder of its own, without a copy of the other's identity.`,
+      `The instance \`${other}\` uses this identity. If it has ended, this one is admitted ${LEASE_SECONDS} s after it was last heard of; otherwise give this one a work folder of its own, without a copy of the other's identity.`,
     );
 }
 

@@ -123,7 +123,7 @@ test.each<[string, PipelineSpec, string, RegExp]>([
     "/spec/steps/1/task/params/artifact/task",
     /the id of a task/,
   ],
-  ["a broken pattern", spec([run("a")], { inputs: { x: { pattern: "[" } } }), "/spec/inputs/x/pattern", /no regular expression/],
+  ["a broken pattern", spec([run("a")], { inputs: { x: { pattern: "[" } } }), "/spec/inputs/x/pattern", /not a regular expression/],
   [
     "a default that does not fit",
     spec([run("a")], { inputs: { x: { pattern: "v.*", default: "1" } } }),

@@ -68,8 +68,7 @@ const place = (url: string) => url.replace(/[?#].*$/, "");
 
 function refused(url: string, { status, body }: FetchAnswer, { username }: Access): Outcome<never> {
   const who = username === undefined ? "without a login" : `as ${username}`;
-  if (status === 401)
-    return stop("LoginRefused", `${place(url)}: the repository does not take the login (${who}): check user name and password`);
+  if (status === 401) return stop("LoginRefused", `${place(url)}: the repository rejects the login (${who}): check user name and password`);
   if (status === 403) return stop("AccessDenied", `${place(url)}: the repository does not allow it ${who}`);
   if (status === 400 || status === 409)
     return stop(

@@ -53,7 +53,7 @@ export function awsFailure(error: unknown, what: string): Failure {
   if (error instanceof NoAwsCredentials) return stop("NoAwsCredentials", message);
   if (name === "CredentialsProviderError") return stop("NoAwsCredentials", `the delegate has no credentials for AWS: ${message}`);
   if (KEYS.test(name))
-    return stop("AwsKeysRefused", `AWS does not take these keys (${name}): ${message}; check them, their region and this machine's clock`);
+    return stop("AwsKeysRefused", `AWS rejects these keys (${name}): ${message}; check them, their region and this machine's clock`);
   if (/AccessDenied|NotAuthorized|UnauthorizedOperation/.test(name))
     return stop("AwsAccessDenied", `these keys may not ${what}: ${message}`);
   if (/Throttl|TooManyRequests/.test(name)) return again("AwsThrottled", `AWS asks to slow down: ${message}`);

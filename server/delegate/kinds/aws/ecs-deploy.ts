@@ -142,7 +142,7 @@ async function untilStable(
     if (deployment && primary?.id !== deployment)
       return stop(
         "DeploymentReplaced",
-        `another deployment, ${primary?.id}, took its place (a rollback, or somebody else's)${last ? `; the service says: ${last}` : ""}`,
+        `another deployment, ${primary?.id}, took its place (a rollback, or another deployment)${last ? `; the service says: ${last}` : ""}`,
       );
     const settled = deployments.length === 1 && runningCount === desiredCount;
     // Deployments that another controller does have no state of their own.

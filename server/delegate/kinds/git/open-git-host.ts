@@ -12,7 +12,7 @@ export function openGitHost(context: Context, provider: GitProvider): Outcome<Gi
   const preset = { github: "https://api.github.com", gitlab: "https://gitlab.com/api/v4", gitea: undefined }[provider.type];
   const apiUrl = provider.apiUrl ?? preset;
   if (!apiUrl)
-    return stop("ParamsInvalid", "/params/provider/apiUrl: a Gitea has no address by default, as https://gitea.example.com/api/v1");
+    return stop("ParamsInvalid", "/params/provider/apiUrl: a Gitea has no address by default, such as https://gitea.example.com/api/v1");
   context.mask(provider.token);
   return done(HOSTS[provider.type](caller(context, provider, apiUrl.replace(/\/+$/, "")), provider.repository));
 }

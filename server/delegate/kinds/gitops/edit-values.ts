@@ -41,7 +41,7 @@ export function editValues(file: string, text: string, values: Readonly<Record<s
   let changed = false;
   for (const [path, value] of wanted) {
     const steps = parsePath(path);
-    if (!steps) return stop("PathInvalid", `${JSON.stringify(path)} is no path, as image.tag or list[0].name`);
+    if (!steps) return stop("PathInvalid", `${JSON.stringify(path)} is not a path, as image.tag or list[0].name`);
     const missing = missingIndex(document.contents, steps);
     if (missing !== undefined) return stop("PathInvalid", `${file}: ${path}: there is no element ${missing} to change`);
     if (JSON.stringify(document.getIn(steps)) === JSON.stringify(value)) continue;

@@ -25,7 +25,7 @@ export async function findApplications(context: Context, filter: Filter = {}): P
       const fits = fitsFilter(application, filter);
       if (fits === "slow")
         return stop("ParamsInvalid", `/params/filter/regex takes too long to match: ${JSON.stringify(regex)}; write it simpler`);
-      if (fits === "invalid") return stop("ParamsInvalid", `/params/filter/regex is no regular expression: ${JSON.stringify(regex)}`);
+      if (fits === "invalid") return stop("ParamsInvalid", `/params/filter/regex is not a regular expression: ${JSON.stringify(regex)}`);
       if (fits) found.push(application);
     }
     seen += page.value.items.length;

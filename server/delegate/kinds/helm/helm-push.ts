@@ -75,7 +75,7 @@ async function toChartMuseum(
   const { status } = sent.value;
   if (status < 300) return { outcome: "succeeded", outputs: { url, digest: `sha256:${sha256}` } };
   if (status === 401 || status === 403)
-    return failed("LoginRefused", `${url}: the repository does not take the login: check user name and password`);
+    return failed("LoginRefused", `${url}: the repository rejects the login: check user name and password`);
   if (status === 409) return failed("UploadRefused", `${url}: this version is there already, and the repository keeps it`);
   return failed("UploadRefused", `${url}: it answered ${status} (${sent.value.body.toString("utf8").replace(/\s+/g, " ").slice(0, 200)})`);
 }

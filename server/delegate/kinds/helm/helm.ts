@@ -92,7 +92,7 @@ const MEANINGS: [RegExp, string, string][] = [
   [
     /(401|403) (Unauthorized|Forbidden)|status code (401|403)|unauthorized|authentication required|basic credential not found|no basic auth/i,
     "LoginRefused",
-    "the repository does not take the login: check user name and password",
+    "the repository rejects the login: check user name and password",
   ],
   [
     /no chart version found|chart .* not found|not a valid chart repository|failed to (fetch|download|do request)|no such host|404 Not Found|: not found$/m,

@@ -85,5 +85,5 @@ export async function pendingAdvice(release: string, flags: readonly string[], h
   const way = first
     ? "uninstall it (helm.uninstall), then install again"
     : `roll it back in a shell.run (\`helm rollback ${release} ${revision - 1}\`), then try again`;
-  return `${state}: another run is at work on it, or one was ended in the middle. Wait for it; if nobody runs it, ${way}`;
+  return `${state}: another run is at work on it, or one was ended in the middle. Wait for it; if no run is left, ${way}`;
 }

@@ -147,7 +147,7 @@ export async function fromLayout(workspace: string, layout: string): Promise<Out
   if (!only || more || !/^sha256:[0-9a-f]{64}$/.test(only.digest))
     return stop(
       "ImageInvalid",
-      "it is no OCI archive with one image; keep one with `archive` of image.build, or `skopeo copy … oci-archive:FILE`",
+      "it is not an OCI archive with one image; keep one with `archive` of image.build, or `skopeo copy … oci-archive:FILE`",
     );
   const types = new Map<string, string>();
   const read = async (digest: string, mediaType: string): Promise<Outcome<ManifestBytes>> => {

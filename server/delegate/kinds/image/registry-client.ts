@@ -175,7 +175,7 @@ export function refusedLogin(registry: string, login: RegistryLogin | undefined,
   const why =
     login?.username === undefined
       ? `${registry} asks for a login: name it in \`registries\``
-      : `${registry} does not take the login of ${login.username}: check user name and password`;
+      : `${registry} rejects the login of ${login.username}: check user name and password`;
   return stop("LoginRefused", `${why}${saidBy(answer)}`);
 }
 

@@ -16,11 +16,10 @@ export async function proveLogin(login: RegistryLogin, context: Context): Promis
       const first = await ask({});
       if (first.kind === "again") return again("RegistryUnreachable", first.message);
       if (first.kind !== "done") return first;
-      if (first.value.status === 200)
-        return stop("LoginNotAsked", `${registry} lets everybody in without a login, so this one cannot be proved`);
+      if (first.value.status === 200) return stop("LoginNotAsked", `${registry} needs no login, so this login cannot be checked`);
       if (first.value.status === 429 || first.value.status >= 500)
         return again("RegistryFailed", `${registry} answered ${first.value.status}`);
-      if (first.value.status !== 401) return stop("NoRegistry", `${registry} is no registry: it answered ${first.value.status} to /v2/`);
+      if (first.value.status !== 401) return stop("NoRegistry", `${registry} is not a registry: it answered ${first.value.status} to /v2/`);
       const authorization = await authorize(first.value, { login, origin, context });
       if (authorization.kind !== "done") return authorization;
       const second = await ask({ authorization: authorization.value });

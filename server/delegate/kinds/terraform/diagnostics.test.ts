@@ -15,7 +15,7 @@ test.each<[string, string, string[]]>([
     ["Error: main.tf:3: Bad", "very"],
   ],
   ["a line of a program that is run", "hello", ["hello"]],
-  ["JSON that is no message", "null", ["null"]],
+  ["JSON that is not a message", "null", ["null"]],
 ])("%s is told as people read it", (_name, line, want) => {
   expect(readUi(line).text).toEqual(want);
 });

@@ -76,7 +76,7 @@ function heldLock({ summary, detail = "" }: Diagnostic): string {
   if (!who) return `${summary}: ${detail.replace(/\s+/g, " ").trim().slice(0, 800)}`;
   const since = created ? ` since ${created}` : "";
   const what = operation ? ` for ${operation}` : "";
-  return `the state is locked by ${who}${since}${what} (lock ${id}). Wait longer with \`lockTimeoutSeconds\`; if nobody is at work any more, \`terraform force-unlock ${id}\` in a shell.run takes the lock away`;
+  return `the state is locked by ${who}${since}${what} (lock ${id}). Wait longer with \`lockTimeoutSeconds\`; if no run holds it any more, \`terraform force-unlock ${id}\` in a shell.run takes the lock away`;
 }
 
 /** Errors of commands that have no `-json`: boxes of lines after `Error: `. */

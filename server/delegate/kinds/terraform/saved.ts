@@ -45,7 +45,7 @@ export async function savePlan(
     if (made.kind === "done") await (made.value.file ?? made.value.folder)?.close();
   }
   await context.progress(
-    `kept as ${NAME}; it may hold sensitive values of variables and of the state, for whoever may read this scope's artefacts`,
+    `kept as ${NAME}; it may hold sensitive values of variables and of the state, and everyone with read access to this scope's artefacts can see them`,
   );
   return undefined;
 }

@@ -28,7 +28,7 @@ export const verifyPrometheus: Kind<Schemas["TaskParamsVerifyPrometheus"]> = {
         `/params/metrics/${same}: give a \`baseline\` query or \`baselineOffsetSeconds\`; now it is compared with itself`,
       );
     const start = params.start === undefined ? Date.now() / 1_000 : Date.parse(params.start) / 1_000;
-    if (!Number.isFinite(start)) return failed("ParamsInvalid", "/params/start is no time");
+    if (!Number.isFinite(start)) return failed("ParamsInvalid", "/params/start is not a time");
     const end = start + durationSeconds;
     while (Date.now() / 1_000 < end && !context.signal.aborted) {
       const left = end * 1_000 - Date.now();

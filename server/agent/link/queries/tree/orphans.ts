@@ -20,7 +20,7 @@ export async function orphansIn(readOnlyContext: ReadOnlyContext): Promise<Outco
 /** One of them, to be looked at; what is none of them is told apart from what is not there by nobody. */
 export async function findOrphan(readOnlyContext: ReadOnlyContext, key: ResourceKey): Promise<Outcome<KubeObject>> {
   const { app, destination, project, reads } = readOnlyContext;
-  const none = stop(NOT_PART, `${key.kind} ${key.name} is no part of application ${app.metadata.name}`);
+  const none = stop(NOT_PART, `${key.kind} ${key.name} is not part of application ${app.metadata.name}`);
   const { namespace } = app.spec.destination;
   if (!project.orphanedResources || !namespace || key.namespace !== namespace) return none;
   const resource = await findKind(destination.client, key);
