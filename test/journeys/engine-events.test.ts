@@ -37,7 +37,7 @@ test("syncs, and changes of sync and health, are Kubernetes events of the applic
   expect(source).toEqual({ component: "outpost-controller" });
 });
 
-test("a look that changes nothing is no event, and one that changes something is told", async () => {
+test("a look that changes nothing is not an event, and one that changes something is told", async () => {
   const before = (await told("told")).length;
   await w.refresh("told");
   const second = await w.git.commit("told", { "app/a.yaml": configMap("a", { v: "2" }) }, "second");

@@ -133,6 +133,6 @@ const MOST_SECONDS = 3_600;
 
 function secondsOf(text: string): number {
   const ms = tryParseDuration(text);
-  if (ms === undefined || ms < 1_000) throw usage(`--timeout takes a duration as 90s or 5m, not ${JSON.stringify(text)}`);
+  if (ms === undefined || ms < 1_000) throw usage(`--timeout must be a duration such as 90s or 5m, not ${JSON.stringify(text)}`);
   return Math.min(MOST_SECONDS, Math.round(ms / 1_000));
 }

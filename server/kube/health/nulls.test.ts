@@ -55,7 +55,7 @@ const cases: Case[] = [
   ["numaplane.numaproj.io/PipelineRollout", "an upgrade", upgrade("Progressive"), "Progressing: Update in progress"],
   [
     "apps.kruise.io/CloneSet",
-    "a pause that is no boolean",
+    "a pause that is not a boolean",
     { ...PAUSED, status: { observedGeneration: 1, replicas: 1, updatedAvailableReplicas: 1 } },
     "Healthy: All Cloneset workloads are ready and updated",
   ],

@@ -12,7 +12,7 @@ export interface Selection {
   all?: boolean;
 }
 
-export const SELECTOR = ["-l, --selector <labels>", "only those with these labels, as `team=shop,env!=dev,tier in (a,b)`"] as const;
+export const SELECTOR = ["-l, --selector <labels>", "only those with these labels, such as `team=shop,env!=dev,tier in (a,b)`"] as const;
 export const FILTER = [
   "--filter <terms>",
   "terms that must all hold, such as `health!=Healthy,id~web,agent in (a,b),labels.team=shop`",
