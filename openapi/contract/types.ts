@@ -4125,7 +4125,7 @@ export interface components {
             publicKey: string;
         };
         /** @enum {string} */
-        TaskKind: "git.clone" | "shell.run" | "powershell.run" | "image.build" | "image.push" | "registry.login" | "kubernetes.apply" | "kubernetes.delete" | "kubernetes.rollout" | "helm.upgrade" | "helm.uninstall" | "helm.package" | "helm.push" | "terraform.plan" | "terraform.apply" | "terraform.destroy" | "ecs.deploy" | "ecr.login" | "artifact.upload" | "http.request" | "verify.prometheus" | "gitops.updateReleaseRepo" | "gitops.mergePR" | "gitops.revertPR" | "gitops.fetchLinkedApps" | "gitops.syncApps";
+        TaskKind: "git.clone" | "shell.run" | "powershell.run" | "image.build" | "image.push" | "registry.login" | "ecr.login" | "kubernetes.apply" | "kubernetes.delete" | "kubernetes.rollout" | "helm.upgrade" | "helm.uninstall" | "helm.package" | "helm.push" | "terraform.plan" | "terraform.apply" | "terraform.destroy" | "ecs.deploy" | "artifact.upload" | "http.request" | "verify.prometheus" | "gitops.updateReleaseRepo" | "gitops.mergePR" | "gitops.revertPR" | "gitops.fetchLinkedApps" | "gitops.syncApps";
         TaskRequest: {
             kind: components["schemas"]["TaskKind"];
             /** @description Parameters of the kind: `TaskParams…` of that name. A string may hold `${secret:SOURCE/PATH#KEY}`, which only the delegate resolves. */

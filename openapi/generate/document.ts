@@ -16,6 +16,7 @@ export function buildDocument(specDir: string): Json {
   const files = readdirSync(specDir).filter((f) => f.endsWith(".yaml") && !["service.yaml", "codes.yaml"].includes(f));
   for (const file of files.sort()) {
     const part: Json = withCollections(parse(readFileSync(join(specDir, file), "utf8")), nouns);
+    if (part.schemas?.TaskKind?.["x-kinds"]) part.schemas.TaskKind = { type: "string", enum: taskKinds(specDir) };
     const tag = part.noun?.collection ?? file.replace(".yaml", "");
     doc.tags.push({ name: tag });
     Object.assign(doc.components.schemas, part.schemas);
@@ -28,6 +29,15 @@ export function buildDocument(specDir: string): Json {
     }
   }
   return doc;
+}
+
+/** Every kind of task has its parameters in `kinds.yaml`: those of `helm.push` are TaskParamsHelmPush. */
+export function taskKinds(specDir: string): string[] {
+  const { schemas }: Json = parse(readFileSync(join(specDir, "kinds.yaml"), "utf8"));
+  return Object.keys(schemas).flatMap((name) => {
+    const [, family, verb] = /^TaskParams([A-Z][a-z]+)([A-Z]\w*)$/.exec(name) ?? [];
+    return family && verb ? `${family.toLowerCase()}.${verb[0]!.toLowerCase()}${verb.slice(1)}` : [];
+  });
 }
 
 /** Writes out the lists of collections: `x-nouns` becomes the `enum` of the same place. `x-words` is for `contract/patterns.ts` alone. */

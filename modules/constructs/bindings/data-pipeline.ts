@@ -63,7 +63,7 @@ export class DataPipelineStepsTaskReference extends ComplexObject {
     return this.getBooleanAttribute("idempotent");
   }
 
-  /** One of `git.clone`, `shell.run`, `powershell.run`, `image.build`, `image.push`, `registry.login`, `kubernetes.apply`, `kubernetes.delete`, `kubernetes.rollout`, `helm.upgrade`, `helm.uninstall`, `helm.package`, `helm.push`, `terraform.plan`, `terraform.apply`, `terraform.destroy`, `ecs.deploy`, `ecr.login`, `artifact.upload`, `http.request`, `verify.prometheus`, `gitops.updateReleaseRepo`, `gitops.mergePR`, `gitops.revertPR`, `gitops.fetchLinkedApps`, `gitops.syncApps`. */
+  /** One of `git.clone`, `shell.run`, `powershell.run`, `image.build`, `image.push`, `registry.login`, `ecr.login`, `kubernetes.apply`, `kubernetes.delete`, `kubernetes.rollout`, `helm.upgrade`, `helm.uninstall`, `helm.package`, `helm.push`, `terraform.plan`, `terraform.apply`, `terraform.destroy`, `ecs.deploy`, `artifact.upload`, `http.request`, `verify.prometheus`, `gitops.updateReleaseRepo`, `gitops.mergePR`, `gitops.revertPR`, `gitops.fetchLinkedApps`, `gitops.syncApps`. */
   get kind(): string {
     return this.getStringAttribute("kind");
   }
