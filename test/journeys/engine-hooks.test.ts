@@ -66,6 +66,18 @@ test("a hook that takes itself away when it is done is seen to its end, and goes
   }
 });
 
+test("after a sync that waited, the application was looked at no earlier than the sync ended, and its hook's health is told", async () => {
+  // `argocd app wait` and `argocd app sync` wait for both, by the seconds that are written.
+  await waiting("waited");
+  await w.settled(async () => Date.now() - Date.parse((await w.get("waited")).status!.reconciledAt!) > 2_000, "a while later");
+  await end("waited", "Complete");
+  const { status } = await ended("waited");
+  expect(Date.parse(status!.reconciledAt!)).toBeGreaterThanOrEqual(Date.parse(status!.operationState!.finishedAt!));
+  const rowOf = async () => (await w.get("waited")).status!.resources!.find(({ kind }) => kind === "Job");
+  await w.settled(async () => (await rowOf())?.health?.status === "Healthy", "told of the hook's health");
+  expect(await rowOf()).toMatchObject({ hook: true, requiresPruning: true, health: { message: "as it was told" } });
+});
+
 test("a hook that somebody takes away while it works is waited for, also by another controller, and runs once", async () => {
   const { uid } = (await waiting("early")).metadata;
   await remove(JOB, "early", "hook");

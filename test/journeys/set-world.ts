@@ -1,4 +1,4 @@
-import { SetController } from "../../server/agent/appset/controller.ts";
+import { SetController, type SetControllerOptions } from "../../server/agent/appset/controller.ts";
 import { generate } from "../../server/agent/appset/generate.ts";
 import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
 import type { ApplicationSetSpec, Free } from "../../server/agent/appset/types.ts";
@@ -19,7 +19,9 @@ export async function startSets(w: World): Promise<{ sets: SetController; home: 
     (yes) => yes,
   );
   const { repo, repositories } = w.controller.deps;
-  const sets = new SetController({ home, namespace: w.namespace, repo, access: (url) => repositories.find(url), log });
+  const happened: SetControllerOptions["happened"] = (set, reason, message) =>
+    w.controller.events.tell(set, [{ type: "Normal", reason, message }]);
+  const sets = new SetController({ home, namespace: w.namespace, repo, access: (url) => repositories.find(url), happened, log });
   await sets.start();
   return { sets, home };
 }

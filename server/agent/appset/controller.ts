@@ -30,6 +30,8 @@ export interface SetControllerOptions {
   allowedProviders?: readonly string[];
   /** Somebody in this process who follows the applications already; without it they are watched. */
   applications?(on: { replace(items: KubeObject[]): void; change(type: string, object: KubeObject): void }): Promise<void>;
+  /** Hears of what happened to the applications of a set. */
+  happened?: SetDeps["happened"];
   log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
   now?: () => number;
   /** Labels of sets that metrics may show. */
@@ -78,7 +80,7 @@ export class SetController {
     const key = JSON.stringify([namespace, tenant ?? ""]);
     const known = this.#deps.get(key);
     if (known) return known;
-    const { home, now = Date.now } = this.#options;
+    const { home, happened, now = Date.now } = this.#options;
     const applications = {
       get: (name: string) => this.#applications.get(this.#nameOf({ metadata: { name, namespace } })),
       all: () => [...this.#applications.values()].filter(({ metadata }) => (metadata.namespace ?? namespace) === namespace),
@@ -87,7 +89,8 @@ export class SetController {
     // Who may make sets elsewhere may not make us call any host: there the operator names them.
     const allowedProviders = this.#options.allowedProviders ?? (namespace === this.#options.namespace ? undefined : []);
     const world = clusterWorld({ ...this.#options, allowedProviders, namespace, tenant, clusters: () => this.#clusters.values() });
-    const made = { home, namespace, world, applications, written: (set: ApplicationSet) => this.#seenSet(set), ...this.#memory(), now };
+    const written = (set: ApplicationSet) => this.#seenSet(set);
+    const made = { home, namespace, world, applications, written, happened, ...this.#memory(), now };
     this.#deps.set(key, made);
     return made;
   }

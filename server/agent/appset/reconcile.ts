@@ -33,6 +33,8 @@ export interface SetDeps {
   known(set: ApplicationSet): Generated[] | undefined;
   /** What they give now. */
   gave(set: ApplicationSet, made: Generated[]): void;
+  /** Something happened to an application of a set, as Argo CD names it. */
+  happened?(set: ApplicationSet, reason: "created" | "updated" | "Deleted", message: string): void;
   /** A set as its status was written, so that the next look begins there. */
   written(set: ApplicationSet): void;
   now(): number;
@@ -124,6 +126,8 @@ async function keep(
       if (written === "same") break;
       if (written.kind === "done") {
         deps.applications.seen(written.value as LiveApplication);
+        const what = live ? "updated" : "created";
+        deps.happened?.(set, what, `${what} Application "${name}"`);
         if (live) changed.add(name);
         break;
       }
@@ -191,6 +195,7 @@ async function prune(deps: SetDeps, set: ApplicationSet, all: readonly Generated
     if (names.has(app.metadata.name) || app.metadata.deletionTimestamp) continue;
     const deleted = await remove(deps, app);
     if (deleted) problems.push(deleted);
+    else deps.happened?.(set, "Deleted", `Deleted Application "${app.metadata.name}"`);
   }
   return problems;
 }

@@ -115,6 +115,7 @@ export async function startEngine({ env, log, signal, config = loadConfig(env), 
     allowedProviders: allowed?.filter(Boolean),
     metricLabels: (env.OUTPOST_METRICS_APPLICATIONSET_LABELS ?? "").split(",").filter(Boolean),
     applications: (on) => controller.follow(on),
+    happened: (set, reason, message) => controller.events.tell(set, [{ type: "Normal", reason, message }]),
     log,
   });
   // Sets are few: the first controller has them all.

@@ -40,7 +40,7 @@ const cases: [string, { given: Situation; want: object }][] = [
     "the same revision failed",
     {
       given: situation(all, {}, state("Failed", 1_000)),
-      want: { do: "refuse", condition: { type: "SyncError", message: "Failed last sync attempt to r1: because" } },
+      want: { do: "refuse", condition: { type: "SyncError", message: "Failed last sync attempt to [r1]: because" } },
     },
   ],
   [

@@ -62,7 +62,7 @@ export function decide(s: Situation): Decision {
     isDeepStrictEqual(deployedSources(last.syncResult), sourcesOf(app)) &&
     !wasLeft(last, changed);
   if (attempted && (last.phase === "Failed" || last.phase === "Error")) {
-    return refuse("SyncError", firstReason(last) ?? "SyncFailed", `Failed last sync attempt to ${revision}: ${last.message ?? ""}`);
+    return refuse("SyncError", firstReason(last) ?? "SyncFailed", `Failed last sync attempt to [${revision}]: ${last.message ?? ""}`);
   }
   let attempts = 0;
   if (attempted) {

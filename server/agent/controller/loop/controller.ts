@@ -57,7 +57,8 @@ export class Controller {
   readonly #places: Places;
   readonly #watches: Watches;
   readonly #argoCache: ArgoCache;
-  readonly #events: Events;
+  /** What happened, for who reads Kubernetes events. */
+  readonly events: Events;
   readonly #hints = new Hints();
   readonly #early: Hint[] = [];
   /** Hears of each hint too. */
@@ -77,8 +78,8 @@ export class Controller {
     const store = new Store(home, namespace);
     store.onForeignChange = (name) => this.#queue.add(name, PRIORITY.spec);
     const reasons = options.env?.OUTPOST_EVENTS;
-    this.#events = new Events({ client: home, log, component: "outpost-controller", reasons });
-    store.onWritten = (before, after) => this.#events.tell(after, eventsBetween(before, after), placeNotes(after));
+    this.events = new Events({ client: home, log, component: "outpost-controller", reasons });
+    store.onWritten = (before, after) => this.events.tell(after, eventsBetween(before, after), placeNotes(after));
     const changed = (label: string) => {
       const name = this.#labels.get(label);
       if (name !== undefined) this.#queue.add(name, PRIORITY.live, DEBOUNCE_MS);
@@ -155,7 +156,7 @@ export class Controller {
       this.#polls.stop();
       await this.#queue.stop(STOP_MS);
       await this.#argoCache.stop();
-      await this.#events.stop();
+      await this.events.stop();
       this.#watching.abort();
       await this.#watches.ended();
       await this.deps.destinations.close();

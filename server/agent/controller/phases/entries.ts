@@ -99,12 +99,12 @@ export function entryOfExtra({ app, destination }: Placed, object: KubeObject, u
   return { row, syncable, extraneous, part: { health, missing: false }, images: [] };
 }
 
-/** Of a hook that is there. */
-export const entryOfHook = (hook: KubeObject): Entry => ({
-  row: { ...rowOf(hook, waveOf(hook)), hook: true, requiresPruning: true },
-  syncable: false,
-  images: imagesOf(hook),
-});
+/** Of a hook that is there; its health is told, and counts for nothing. */
+export function entryOfHook({ destination }: Placed, hook: KubeObject): Entry {
+  const health = destination.settings.judge.of(hook);
+  const row = { ...rowOf(hook, waveOf(hook)), ...(health ? { health } : {}), hook: true, requiresPruning: true };
+  return { row, syncable: false, images: imagesOf(hook) };
+}
 
 function rowOf(object: KubeObject, wave: number): ResourceStatus {
   const { group, version, kind } = gvkOf(object);

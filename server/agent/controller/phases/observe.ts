@@ -69,7 +69,7 @@ async function observe(look: Fetched, unseen: ReadonlyMap<string, Failure>): Pro
   const entries = [
     ...compared.map((target, i) => entryOfTarget(look, { target, same: same[i]!, unseen, brought })),
     ...extra.map((object) => entryOfExtra(look, object, unseen)),
-    ...hooks.map(entryOfHook),
+    ...hooks.map((hook) => entryOfHook(look, hook)),
   ];
   const strays = straysOf(app, destination, targets);
   if (strays) look.report.condition("OrphanedResourceWarning", "MarkedOtherwise", strays);

@@ -1,7 +1,14 @@
 import { same } from "../../../base/json/same.ts";
 import { done, type Outcome } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
-import { type Application, type ApplicationCondition, type ApplicationStatus, META, type Operation } from "../application.ts";
+import {
+  type Application,
+  type ApplicationCondition,
+  type ApplicationStatus,
+  META,
+  type Operation,
+  type OperationState,
+} from "../application.ts";
 import type { Deps } from "../deps.ts";
 import { truncateStatus } from "./truncate-status.ts";
 
@@ -85,7 +92,10 @@ export class Report {
   }
 
   /** One write, whole where nobody came between. Only the request that was carried out goes: one that came meanwhile stays for the next look. */
-  async #write(statusOf: (app: Application) => object | undefined, { looked }: { looked?: boolean }): Promise<Outcome<unknown>> {
+  async #write(
+    statusOf: (app: Application) => Record<string, unknown> | undefined,
+    { looked }: { looked?: boolean },
+  ): Promise<Outcome<unknown>> {
     let app = this.#deps.store.get(this.#name);
     for (let tries = 0; ; tries++) {
       if (!app) return done(undefined);
@@ -98,7 +108,9 @@ export class Report {
       if (!own && !status) return done(undefined);
       const annotations = refreshed ? { annotations: { [META.refresh]: null } } : {};
       // The time of the last look is written along with something else: by itself it is not worth a write.
-      const reconciledAt = looked ? { reconciledAt: new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "") } : {};
+      // Argo CD's readers wait for a look that is not older than the end of the sync; the one that ended it has seen what it left.
+      const isEnd = (status?.operationState as Partial<OperationState> | undefined)?.finishedAt !== undefined;
+      const reconciledAt = looked || isEnd ? { reconciledAt: new Date(this.#deps.now()).toISOString().replace(/\.\d+/, "") } : {};
       const patch = {
         ...(own ? { metadata: { resourceVersion: metadata.resourceVersion, ...annotations } } : {}),
         ...(taken ? { operation: null } : {}),
