@@ -18,7 +18,10 @@ const WHY: Record<string, [kept: string, open: string]> = {
   ],
   tasks: ["another task's files cannot be read", "another task's files can be read"],
   environment: ["the delegate's environment and memory cannot be read", "the delegate's environment can be read"],
-  signals: ["the delegate cannot be signalled", "tasks could end the delegate: this kernel has no bound for signals here"],
+  signals: [
+    "the delegate cannot be signalled",
+    "tasks could end the delegate: this kernel has no bound here for signals, or for files of other processes in /proc",
+  ],
   processes: ["a fork bomb stays within its bound", "no bound for processes could be set"],
 };
 
@@ -32,6 +35,8 @@ cat "$P_OTHER" >/dev/null 2>&1 && echo "open tasks"
 read -r own _ < /proc/self/stat
 if [ "$own" != $$ ] || [ "$(readlink /proc/self/ns/pid)" = "$P_PIDS" ]; then
   head -c 1 "/proc/$P_PID/environ" >/dev/null 2>&1 && echo "open environment"
+  # Its own value once more. With another one the kernel would end the delegate first when memory runs out.
+  { read -r score < "/proc/$P_PID/oom_score_adj" && echo "$score" > "/proc/$P_PID/oom_score_adj"; } 2>/dev/null && echo "open signals"
 fi
 grep -q '^Max processes *[0-9]' /proc/self/limits || [ "$P_BOUND" = 0 ] || echo "open processes"
 grep -q '^NoNewPrivs:.*1' /proc/self/status || echo "broken privileges"

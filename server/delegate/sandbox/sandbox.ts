@@ -160,6 +160,7 @@ class Jail implements Sandbox {
       uid: workspace.uid ?? process.getuid!(),
       gid: workspace.uid ?? process.getgid!(),
       users: users && workspace.uid !== undefined && this.way.mounts ? rangeOf(workspace.uid) : undefined,
+      builds: users === true,
       // The kernel counts for a user: where the attempts and the delegate are one, what runs already comes on top.
       processes: processes && (this.way.uids || this.way.mounts ? processes : processes + threadsOf(process.getuid!())),
     };

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { ENTER } from "./enter.ts";
-import { LANDLOCK } from "./landlock.ts";
+import { isLandlockGood, LANDLOCK, rulesForProc } from "./landlock.ts";
 import { filterFor } from "./seccomp.ts";
 import { USERS } from "./users.ts";
 
@@ -30,6 +30,8 @@ export interface Place {
   processes: number;
   /** The first of the further users that the command gets, as programs that build images need them; undefined for one user alone. */
   users: number | undefined;
+  /** The command builds images: it makes a namespace of users, and writes into /proc which users that has. */
+  builds: boolean;
   /** /tmp and /var/tmp become the attempt's own. */
   ownTmp: boolean;
 }
@@ -89,10 +91,18 @@ const landlocked = (place: Place, command: readonly string[], filter: readonly s
   LANDLOCK,
   ...filter,
   ...place.readable,
+  ...(place.builds ? ["rw:/proc"] : []),
   `rw:${place.dir}`,
   "--",
   ...command,
 ];
+
+let good: boolean | undefined;
+/** Where the machine's /proc is shown, writing to files of the delegate and of other tasks is closed, if Landlock is there. */
+const guarded = (place: Place, command: readonly string[]) => {
+  good ??= isLandlockGood(tool("perl"));
+  return good && !place.builds ? [tool("perl"), "-e", LANDLOCK, ...rulesForProc(), "--", ...command] : command;
+};
 
 const own = (namespaces: readonly string[]) => [tool("unshare"), ...namespaces, "--fork", "--kill-child", "--"];
 
@@ -127,7 +137,7 @@ export const WAYS: readonly Way[] = [
     // the machine in /proc, can signal none of them, and all its processes end with the first one.
     argv: (place, command) => [
       ...own(["--user", "--map-root-user", "--mount", "--pid", "--ipc"]),
-      ...entered(place, false, remapped(place), command),
+      ...entered(place, false, remapped(place), guarded(place, command)),
     ],
   },
   {
