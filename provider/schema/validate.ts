@@ -1,4 +1,5 @@
 import { patternFault } from "../../openapi/rules/messages/patterns.ts";
+import { didYouMean } from "../../openapi/rules/suggest.ts";
 import { canonical, whollyKnown } from "../value/equal.ts";
 import { type Json, parseJson } from "../value/json.ts";
 import { asDouble, compare, type Numeric, print as printNumber } from "../value/number.ts";
@@ -75,8 +76,7 @@ function validateElement(attributes: Attributes, value: Value, path: Path, diagn
 /** Checks one value. `hide` keeps the value itself out of the message. */
 export function checkRules(rules: Rules, value: Value, path: Path, diagnostics: Diagnostics, hide: boolean, isSet = false): void {
   if (value === null || value instanceof Unknown) return;
-  const fault: Fault = (wanted, got) =>
-    diagnostics.error("Invalid value", got === undefined ? wanted : `${wanted}${hide ? "" : `, got ${got}`}.`, path);
+  const fault: Fault = (wanted, got) => diagnostics.error("Invalid value", sentence(wanted, hide ? undefined : got), path);
   // The request around an attribute has two levels, `{"spec": …}`, and one more for each step of its path but the first.
   if (typeof value === "string") checkText(rules, value, fault, { depth: path.length + 1, hide });
   else if (typeof value === "number" || typeof value === "bigint" || value instanceof Decimal) checkNumber(rules, value, fault);
@@ -103,11 +103,26 @@ function pattern(source: string): RegExp {
 
 type Fault = (wanted: string, got?: string) => void;
 
+const sentence = (wanted: string, got?: string): string =>
+  got === undefined ? `${wanted}${/[.?]$/.test(wanted) ? "" : "."}` : `${wanted}, got ${got}.`;
+
+/**
+ * What a message shows of a text: nothing of one that may hold a secret. Terraform does not tell a provider which values are sensitive, so
+ * these are JSON, texts of several lines or of any length, and addresses with a user.
+ */
+function shownOf(rules: Rules, value: string): string | undefined {
+  if (rules.json || (rules.maxLength ?? 0) > 4096 || /\n|:\/\/[^/\s]*@/.test(value)) return undefined;
+  return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);
+}
+
 function checkText(rules: Rules, value: string, fault: Fault, { depth, hide }: { depth: number; hide: boolean }): void {
-  const shown = JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);
+  const shown = shownOf(rules, value);
   const length = [...value].length;
   if (rules.enum && !rules.enum.includes(value)) {
-    fault(`One of ${rules.enum.map((v) => JSON.stringify(v)).join(", ")} is wanted`, shown);
+    const hint = didYouMean(value, rules.enum, (found) => JSON.stringify(found));
+    const wanted = `One of ${rules.enum.map((v) => JSON.stringify(v)).join(", ")} is wanted`;
+    if (hint) fault(`${sentence(wanted, hide ? undefined : shown)}${hint}`);
+    else fault(wanted, shown);
     return;
   }
   if (rules.minLength !== undefined && length < rules.minLength) fault(`At least ${rules.minLength} characters are wanted`, `${length}`);
@@ -119,19 +134,19 @@ function checkText(rules: Rules, value: string, fault: Fault, { depth, hide }: {
   if (rules.pattern !== undefined && !pattern(rules.pattern).test(value)) fault(`The text ${patternFault(rules.pattern)}`, shown);
   if (rules.duration && parseDuration(value) === undefined)
     fault("The text must be a duration longer than zero and at most a year, for example `90s`, `10m` or `1h30m`", shown);
-  if (rules.json) checkJson(rules.json, value, fault, { depth, hide, shown });
+  if (rules.json) checkJson(rules.json, value, fault, { depth, hide });
 }
 
-function checkJson(kind: "object" | "any", text: string, fault: Fault, about: { depth: number; hide: boolean; shown: string }): void {
+function checkJson(kind: "object" | "any", text: string, fault: Fault, about: { depth: number; hide: boolean }): void {
   let json: Json;
   try {
     json = parseJson(text);
   } catch {
-    fault("The text must be JSON, as `jsonencode(...)` gives", about.shown);
+    fault("The text must be JSON, as `jsonencode(...)` gives");
     return;
   }
   if (kind === "object" && (typeof json !== "object" || json === null || Array.isArray(json) || json instanceof Decimal)) {
-    fault("It must be a JSON object, as `jsonencode({...})` gives", about.shown);
+    fault("It must be a JSON object, as `jsonencode({...})` gives");
     return;
   }
   for (const one of jsonTextFaults(json, about.depth))
