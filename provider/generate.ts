@@ -6,6 +6,7 @@ import { attributesOf } from "./generate/attribute.ts";
 import { functionPage, page } from "./generate/docs.ts";
 import { examples } from "./generate/examples.ts";
 import { schemaJson } from "./generate/json.ts";
+import { PROVIDER_NOTES } from "./generate/notes.ts";
 import { type Contract, nounsOf, statusOf } from "./generate/noun.ts";
 import { waiting } from "./generate/waiting.ts";
 import type { Provider } from "./protocol/provider.ts";
@@ -104,7 +105,7 @@ function checkComplete(nouns: Noun[], provider: Provider): void {
 async function pages(nouns: Noun[], provider: Provider): Promise<Map<string, string>> {
   const out = new Map<string, string>();
   const short = (name: string) => name.replace(/^outpost_/, "");
-  out.set("index.md", page({ title: "outpost Provider", schema: provider.schema, example: examples.provider }));
+  out.set("index.md", page({ title: "outpost Provider", schema: provider.schema, example: examples.provider, notes: PROVIDER_NOTES }));
   for (const noun of nouns) {
     const importId = importForm(noun).replace(/[[\]]/g, "").replace(/\bid$/, "example");
     out.set(

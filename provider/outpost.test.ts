@@ -147,7 +147,7 @@ test("an existing object is refused with the way out, and taken over with adopt"
     await h.apply('resource "outpost_agent" "a" { id = "prod" }');
     h.config('resource "outpost_agent" "a" { id = "prod" }\nresource "outpost_agent" "b" { id = "prod" }');
     expect(await h.fails("apply", "-auto-approve")).toContain(
-      "Import it (`terraform import outpost_agent.NAME prod`), or take it over with `adopt = true`",
+      'import it: import { to = outpost_agent.NAME id = "prod" } Or take it over with `adopt = true`',
     );
     await h.apply('resource "outpost_agent" "a" { id = "prod" }\nresource "outpost_agent" "b" {\n id = "prod"\n adopt = true\n}');
     expect(service.store.size).toBe(1);

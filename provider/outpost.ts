@@ -84,6 +84,7 @@ export const createOutpost = (env: NodeJS.ProcessEnv = process.env): Provider<Cl
       requestTimeout: parseDuration(stringField(config, "request_timeout") ?? "") ?? 30_000,
       userAgent: `terraform-provider-outpost/${version} (terraform ${terraformVersion || "unknown"})`,
       log,
+      recover: env.OUTPOST_RECOVER === "true",
     });
     if (account !== undefined) {
       const me = await client.account({ deadline: Date.now() + 60_000, signal });

@@ -1,9 +1,8 @@
 import { rmSync } from "node:fs";
-import { createServer, request as forward, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { jest } from "@jest/globals";
 import { createOutpost } from "./outpost.ts";
+import { type Gate, openGate } from "./testing/gate.ts";
 import { createHarness, type Harness } from "./testing/harness.ts";
 import { type RealService, startRealService } from "./testing/real.ts";
 
@@ -15,28 +14,12 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-/** Passes everything on to the service, but for the requests that it is told to hold for ever. */
-interface Gate {
-  stopAt: ((request: IncomingMessage) => boolean) | undefined;
-}
-
 async function through<T>(use: (h: Harness, gate: Gate) => Promise<T>): Promise<T> {
-  const gate: Gate = { stopAt: undefined };
-  const server = createServer((request, response) => {
-    if (gate.stopAt?.(request)) return;
-    const to = forward(new URL(request.url ?? "/", service.endpoint), { method: request.method, headers: request.headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    to.on("error", () => response.destroy());
-    request.pipe(to);
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const gate = await openGate(service.endpoint);
   try {
-    return await world((h) => use(h, gate), `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    return await world((h) => use(h, gate), gate.endpoint);
   } finally {
-    server.closeAllConnections();
-    server.close();
+    gate.close();
   }
 }
 

@@ -14,6 +14,7 @@ export interface Stored {
   readonly uid: string;
   readonly generation: number;
   readonly version: string;
+  readonly createdAt?: string;
   readonly deletionRequestedAt?: string;
   readonly spec: Record<string, unknown>;
   readonly status: Record<string, unknown>;
@@ -46,6 +47,8 @@ export interface ClientOptions {
   readonly requestTimeout: number;
   readonly userAgent: string;
   readonly log: Log;
+  /** Take over what exists already and is exactly what was to be created: an apply that was killed left it. */
+  readonly recover?: boolean;
 }
 
 const again = new Set([429, 502, 503, 504]);
@@ -70,6 +73,9 @@ export class Client {
   }
   get endpoint(): string {
     return this.#options.endpoint;
+  }
+  get recovers(): boolean {
+    return this.#options.recover === true;
   }
   /** The account that the key is for, as the key itself says. */
   get keyAccount(): string {

@@ -40,7 +40,6 @@ function attributeJson(a: Attribute): object {
     optional: a.presence === "optional" || a.presence === "either" || undefined,
     computed: a.presence === "computed" || a.presence === "either" || undefined,
     sensitive: a.sensitive,
-    deprecated: a.deprecated,
     write_only: a.writeOnly,
   };
 }

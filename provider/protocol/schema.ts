@@ -20,6 +20,10 @@ function attributesOf(attributes: Attributes): Message<"Schema.Attribute">[] {
   return Object.entries(attributes).map(([name, a]) => attributeOf(name, a));
 }
 
+/**
+ * Says of no attribute that it is deprecated: core leaves those out of the configuration that it generates for an import, and the next apply
+ * would take their values away. `validate` warns instead.
+ */
 function attributeOf(name: string, a: Attribute): Message<"Schema.Attribute"> {
   const out: Message<"Schema.Attribute"> = {
     name,
@@ -29,7 +33,6 @@ function attributeOf(name: string, a: Attribute): Message<"Schema.Attribute"> {
     optional: a.presence === "optional" || a.presence === "either",
     computed: a.presence === "computed" || a.presence === "either",
     sensitive: a.sensitive === true,
-    deprecated: a.deprecated === true,
     write_only: a.writeOnly === true,
   };
   if (a.attributes) out.nested_type = { attributes: attributesOf(a.attributes), nesting: nestings[a.nesting ?? "single"] };

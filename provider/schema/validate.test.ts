@@ -20,7 +20,7 @@ test.each([
 ] as [string, Rules, string][])("a message about %s shows nothing of it: a provider is not told what is sensitive", (_, rules, value) => {
   const [text, ...others] = said(rules, value);
   expect(others).toEqual([]);
-  expect(text).toMatch(/^(The text must|A JSON object is wanted).*\.$/s);
+  expect(text).toMatch(/^(The text must|It must be a JSON object).*\.$/s);
   expect(text).not.toContain(canary);
 });
 
@@ -28,4 +28,14 @@ test("a message shows a short text, and the choice that was probably meant", () 
   expect(said({ pattern: "^x$", maxLength: 63 }, "y")[0]).toContain('got "y"');
   expect(said({ enum: ["background", "foreground"] }, "x")).toEqual(['One of "background", "foreground" is wanted, got "x".']);
   expect(said({ enum: ["a"] }, unknown)).toEqual([]);
+});
+
+test("a deprecated attribute is warned of where it is used", () => {
+  const attributes: Attributes = { a: { type: "string", presence: "optional", deprecated: true, description: "`b` says more." } };
+  const warnings = [null, "x"].map((value) => {
+    const diagnostics = new Diagnostics();
+    validate({ attributes }, new Map([["a", value]]), diagnostics, { writeOnly: true });
+    return diagnostics.list.map(({ detail }) => detail);
+  });
+  expect(warnings).toEqual([[], ["`a` is deprecated. `b` says more."]]);
 });

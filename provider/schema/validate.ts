@@ -27,6 +27,7 @@ function validateObject(attributes: Attributes, config: Value, path: Path, diagn
       checkRequired(name, a, here, diagnostics);
       continue;
     }
+    if (a.deprecated) diagnostics.warning("Deprecated attribute", `\`${name}\` is deprecated. ${a.description ?? ""}`.trimEnd(), here);
     if (a.writeOnly && !allow.writeOnly)
       diagnostics.error(
         "Write-only arguments need Terraform 1.11",

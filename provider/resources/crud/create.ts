@@ -1,14 +1,13 @@
-import type { Client, Limit, Place, Reply, Stored } from "../../client/client.ts";
+import type { Client, Reply, Stored } from "../../client/client.ts";
 import { later } from "../../client/pause.ts";
 import { report } from "../../client/problem.ts";
 import type { ApplyContext, Change } from "../../protocol/provider.ts";
-import { meaning } from "../../schema/same.ts";
-import type { Json } from "../../value/json.ts";
 import type { Value } from "../../value/value.ts";
 import { sealCredentials } from "../credentials.ts";
 import { leftBehind, noteAdopted } from "../replace.ts";
-import { placeOf, printNoun, printPlace, printStored } from "../scope.ts";
+import { placeOf, printStored } from "../scope.ts";
 import { toSpec } from "../spec.ts";
+import { reportExisting, takeExisting } from "./existing.ts";
 import { ATTEMPTS, limitOf, type ResourceKind, taking } from "./kind.ts";
 import { settle } from "./settle.ts";
 
@@ -43,29 +42,24 @@ export async function create(kind: ResourceKind, { config, planned }: Change, co
       return leftBehind(client, noun, planned);
     }
   } while (!reply.ok && reply.problem.code === "credentials_key_mismatch" && ++attempt < ATTEMPTS);
-  // An answer that got lost on the way may have created it: then it is exactly what was sent.
-  if (!reply.ok && reply.repeated && reply.problem.code === "already_exists") reply = await ours(client, place, body, limit, reply);
+  let taken = adopt && reply.ok && reply.status === 200;
+  if (!reply.ok && reply.problem.code === "already_exists") {
+    const found = await takeExisting(
+      kind,
+      { client, place, body, planned, limit: { ...limit, signal: later(limit.signal, GRACE_MS) } },
+      reply,
+    );
+    if (!found.reply) {
+      reportExisting(kind, place, found.existing, { action, diagnostics });
+      return leftBehind(client, noun, planned);
+    }
+    ({ reply, taken } = found);
+  }
   if (!reply.ok) {
-    if (reply.problem.code === "already_exists")
-      diagnostics.error(
-        `${action}: it exists already`,
-        `The ${printNoun(noun)} ${printPlace(place)} exists already. Import it (\`terraform import ${noun.type}.NAME ${printPlace(place)}\`), or take it over with \`adopt = true\`. A replacement with \`create_before_destroy\` needs \`adopt = true\`, or another \`id\`.`,
-        [{ attr: "id" }],
-      );
-    else report(diagnostics, action, reply.problem, attributes);
+    report(diagnostics, action, reply.problem, attributes);
     return leftBehind(client, noun, planned);
   }
-  if (adopt && reply.status === 200) noteAdopted(client, reply.body.uid);
+  if (taken) noteAdopted(client, reply.body.uid);
   else ways.replaced?.(client, place);
   return settle(kind, { client, stored: reply.body, planned, limit, action, created: true }, context);
-}
-
-/** The object, if it is what was sent; else the refusal. */
-async function ours(client: Client, place: Place, sent: object, limit: Limit, refusal: Reply<Stored>): Promise<Reply<Stored>> {
-  const found = await client.get(place, limit);
-  if (!found.ok) return refusal;
-  const same = Object.entries(sent).every(
-    ([name, value]) => name === "sealedCredentials" || meaning(value as Json) === meaning((found.body.spec[name] ?? null) as Json),
-  );
-  return same ? found : refusal;
 }

@@ -34,5 +34,5 @@ function validate(config: ValueMap, diagnostics: Diagnostics): void {
   if (certificate !== undefined) checkPem(certificate, PEM.certificate, "A certificate", attr(at, "client_cert_data"), diagnostics);
   if (key !== undefined) checkPem(key, PEM.privateKey, "A private key", attr(at, "client_key_data"), diagnostics);
   if (config.get("insecure") === true && config.get("ca_data") !== null)
-    diagnostics.error("Two ways to trust", "`ca_data` has no meaning with `insecure = true`.", attr(root, "insecure"));
+    diagnostics.warning("Two ways to trust", "`ca_data` has no meaning with `insecure = true`.", attr(root, "insecure"));
 }

@@ -56,6 +56,9 @@ const sourceBases = (at: string, make: (source: JsonObject) => JsonObject): Reco
   [`${at}.plugin.parameters.array`]: make({ plugin: { parameters: [{ name: "p", array: ["x"] }] } }),
   [`${at}.plugin.parameters.map`]: make({ plugin: { parameters: [{ name: "p", map: { x: "y" } }] } }),
 });
+/** Line ends of both kinds, comments and signs beyond ASCII are kept as they are written. */
+const YAML = ["a: 1\r\nb: 'ü'\r\n", "# a comment\nc: |\n  text\n\n", ""];
+const PATCHES = ["- op: remove\n  path: /spec/replicas\n", "- { op: add, path: /metadata/labels/a, value: b }"];
 const WINDOW = { kind: "deny", schedule: "0 16 * * 5", duration: "64h", applications: ["*"] };
 const SIGN_IN: Readonly<Record<string, JsonObject>> = {
   githubApp: {
@@ -95,7 +98,12 @@ export const BASES: Readonly<Record<string, Base>> = {
     samples: { data: [SSH_KEY, `# a comment\n${SSH_KEY} robot\n`], host: ["git.example.com", "other.example.com"] },
     along: { "type=https": { data: PEM } },
   },
-  Cluster: { spec: { ...DOTTED, server: "https://one.example.com" }, samples: { appProject: ["shop", "other"], caData: [PEM] } },
+  Cluster: {
+    spec: { ...DOTTED, server: "https://one.example.com" },
+    // The two exclude each other.
+    instead: { exec: { ...DOTTED, server: "https://one.example.com" }, awsAuth: { ...DOTTED, server: "https://one.example.com" } },
+    samples: { appProject: ["shop", "other"], caData: [PEM] },
+  },
   AppProject: {
     spec: DOTTED,
     instead: {
@@ -126,7 +134,17 @@ export const BASES: Readonly<Record<string, Base>> = {
     many: true,
     spec: app,
     instead: { ...sourceBases("source", from), sources: several({ path: "x" }), ...sourceBases("sources", several) },
-    samples: { appProject: ["shop", "other"], "*.repository": ["code", "more"], "destination.cluster": ["one", "two"] },
+    samples: {
+      appProject: ["shop", "other"],
+      "*.repository": ["code", "more"],
+      "destination.cluster": ["one", "two"],
+      ...Object.fromEntries(
+        ["source", "sources"].flatMap((at) => [
+          [`${at}.helm.values`, YAML],
+          [`${at}.kustomize.patches.patch`, PATCHES],
+        ]),
+      ),
+    },
   },
   ApplicationSet: {
     many: true,
@@ -139,6 +157,7 @@ export const BASES: Readonly<Record<string, Base>> = {
     },
     samples: {
       generators: [[{ clusters: {} }], [{ list: { elements: [{ n: 1e21, z: 0, f: false }] } }, { clusters: {} }]],
+      templatePatch: ["metadata:\n  labels: { a: b }\n", "spec: {}\n"],
       template: [{ metadata: { name: "x" } }, { metadata: { name: "{{ .name }}" }, spec: { n: 0.1, l: [], o: {}, f: false, z: 0 } }],
       goTemplateOptions: [[], ["missingkey=error"]],
       "*.maxUpdate": ["25%", "1"],
