@@ -1,4 +1,5 @@
-import semver from "semver";
+import type { SemVer } from "semver";
+import { parseVersion, parseVersionRange } from "../../base/lang/version-range.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { REPO, type Refs } from "./types.ts";
 
@@ -20,7 +21,7 @@ export function resolveRevision(refs: Refs, target: string | undefined, url: str
       .filter(([name]) => name.startsWith(tagPrefix))
       .map(([name, sha]) => [name.slice(tagPrefix.length), sha]),
   );
-  const range = highest(wanted, [...tags.keys()]);
+  const range = pinned(wanted, [...tags.keys()]);
   if (range) return done(tags.get(range)!);
   if (/^[0-9a-f]{7,39}$/.test(wanted)) {
     const tips = new Set(
@@ -40,60 +41,39 @@ export function namedTag(refs: Refs, target: string | undefined, tagPrefix = "")
   const plain = target.replace(/^refs\/tags\//, "");
   if (own(refs.tags, plain)) return plain;
   const names = Object.keys(refs.tags).filter((name) => name.startsWith(tagPrefix));
-  const range = highest(
+  const range = pinned(
     target,
     names.map((name) => name.slice(tagPrefix.length)),
   );
   return range === undefined ? undefined : tagPrefix + range;
 }
 
+/** A whole or a short version (`1.2`) is the tag of that very name; ranges are anything else. */
+function pinned(wanted: string, tags: readonly string[]): string | undefined {
+  if (parseVersion(wanted)) return tags.includes(wanted) ? wanted : undefined;
+  return highest(wanted, tags);
+}
+
 /** The highest version in a range; prereleases take part only if the range names one (`-0` suffix). */
 export function highest(range: string, versions: Iterable<string>): string | undefined {
   const test = rangeOf(range);
   if (!test) return undefined;
-  let best: { name: string; version: semver.SemVer } | undefined;
+  let best: { name: string; version: SemVer } | undefined;
   for (const name of versions) {
-    const version = name.length <= 256 ? semver.parse(name.replace(/^v/, "")) : null;
-    if (version && test(version) && (!best || semver.gt(version, best.version))) best = { name, version };
+    const version = parseVersion(name);
+    if (version && test(version) && (!best || version.compare(best.version) > 0)) best = { name, version };
   }
   return best?.name;
 }
 
 /** Whether a version is in a range. */
 export function satisfies(version: string, range: string): boolean {
-  const parsed = semver.parse(version.replace(/^v/, ""));
-  return parsed !== null && (rangeOf(range)?.(parsed) ?? false);
+  const parsed = parseVersion(version);
+  return parsed !== undefined && (rangeOf(range)?.(parsed) ?? false);
 }
 
-/**
- * A range as the ecosystem's tools write it: `,` and blanks are and, `||` is or, `!=` is allowed, `v` may be there. Undefined when it is
- * none.
- */
-function rangeOf(range: string): ((version: semver.SemVer) => boolean) | undefined {
-  if (range.length > 200 || !/[\d*xX]/.test(range)) return undefined;
-  const either: ((version: semver.SemVer) => boolean)[] = [];
-  for (const part of range.split("||")) {
-    const text = part
-      .replace(/\s*,\s*/g, " ")
-      .replace(/([<>=!~^])\s+/g, "$1")
-      .trim();
-    const not = [...text.matchAll(/!=(\S+)/g)].map((match) => parseRange(match[1]!));
-    const rest = text.replace(/!=\S+/g, "").trim() || "*";
-    // A prerelease in the range opens it for all of them, not only for those of the same version.
-    const wanted = parseRange(rest, /\d-[0-9A-Za-z]/.test(rest) && !/ - /.test(rest));
-    if (!wanted || not.includes(undefined)) return undefined;
-    either.push((version) => wanted.test(version) && !not.some((one) => one!.test(version)));
-  }
-  return (version) => either.some((test) => test(version));
-}
-
-function parseRange(text: string, includePrerelease = false): semver.Range | undefined {
-  try {
-    return new semver.Range(text, { includePrerelease });
-  } catch {
-    return undefined;
-  }
-}
+/** A name without a digit or an x is no range, but a branch that is not there. */
+const rangeOf = (range: string) => (/[\d*xX]/.test(range) ? parseVersionRange(range) : undefined);
 
 // A branch may be called "constructor".
 const own = (map: Record<string, string>, key: string): string | undefined => (Object.hasOwn(map, key) ? map[key] : undefined);

@@ -86,7 +86,7 @@ test.each([
 ])("revision %s", (target, want) => {
   expect(resolveRevision(refs, target, "u")).toMatchObject({ kind: "done", value: want.repeat(40) });
 });
-test.each(["nope", "constructor", "__proto__", "9.x", "ccccccd"])("revision %s does not exist", (target) => {
+test.each(["nope", "constructor", "__proto__", "9.x", "ccccccd", "1.2", "v1"])("revision %s does not exist", (target) => {
   expect(resolveRevision(refs, target, "u")).toMatchObject({ kind: "stop", reason: "RevisionNotFound" });
 });
 test("a range ignores prereleases unless it names one", () => {

@@ -133,11 +133,12 @@ class Run {
     return signal;
   }
 
-  #items(node: { at: number; source: string }, over: Value): [Value, Value][] {
+  #items(node: { at: number; source: string; pipe: Pipe }, over: Value): [Value, Value][] {
     if (over === undefined || over === null) return [];
     if (Array.isArray(over)) return over.map((value, i) => [BigInt(i), value]);
     if (isMap(over)) return sortedKeys(over).map((key) => [key, over.get(key)]);
     if (typeof over === "bigint") {
+      if (node.pipe.declares.length > 1) throw this.#fail(node, `can't use ${over} to iterate over more than one variable`);
       if (over > LIMITS.steps) throw this.#fail(node, `a range of more than ${LIMITS.steps}`);
       return Array.from({ length: Number(over > 0n ? over : 0n) }, (_, i) => [BigInt(i), BigInt(i)]);
     }

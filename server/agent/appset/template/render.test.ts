@@ -253,6 +253,9 @@ const TABLE: [string, Want][] = [
     '{{ (semver "1.2.3-alpha.1+123").Major }} {{ (semver "v1.2").Patch }} {{ (semver "1.2.3-alpha.1+123").Prerelease }} {{ semver "v1.2.3" }} {{ semverCompare "^1.2.0" "1.3.4" }} {{ semverCompare ">=1.2, <2" "1.9.9" }} {{ semverCompare "~1.2" "1.3.0" }} {{ semverCompare "^1.2.0" "1.3.0-beta" }} {{ semverCompare ">=1.2.0-0" "1.3.0-beta" }} {{ semverCompare "1.2.x || >=3" "3.1.0" }} {{ semverCompare "!=1.2.3" "1.2.3" }} {{ semverCompare "1.2 - 1.4" "1.4.5" }}',
     "1 0 alpha.1 1.2.3 true true false false true true false true",
   ],
+  ['{{ semverCompare ">=1.2-0" "1.3.0" }} {{ semverCompare ">1" "1.5" }} {{ semverCompare "<=1.2" "1.2.9" }}', "true false true"],
+  ["{{ range $i, $e := 3 }}x{{ end }}", refused('executing "base" at <3>: can\'t use 3 to iterate over more than one variable')],
+  ['{{ (urlParse "a b/c").path }}', "a b/c"],
   ['{{ semver "abc" }}', refused('executing "base" at <semver "abc">: error calling semver: Invalid Semantic Version')],
   [
     '{{ urlParse "http://admin:secret@server.com:8080/api?list=false#anchor" }} {{ urlJoin (dict "fragment" "frag" "host" "host:80" "path" "/path" "query" "q=1" "scheme" "http") }} {{ (urlParse "https://a.b/c").host }}',

@@ -105,8 +105,11 @@ const secretKey = (password: string) => {
 
 function urlParse(text: string): ValueMap {
   const found = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
-  if (!found || text.includes(" ")) throw new TemplateError(`unable to parse url: parse ${JSON.stringify(text)}`);
-  const [, scheme = "", authority = "", path = "", query = "", fragment = ""] = found;
+  const [, scheme = "", authority = "", path = "", query = "", fragment = ""] = found ?? [];
+  const colonFirst = !scheme && !authority && /^[^/]*:/.test(path);
+  // Blanks are read in a path, not in a host.
+  if (!found || /\s/.test(authority) || colonFirst || /\p{Cc}/u.test(text))
+    throw new TemplateError(`unable to parse url: parse ${JSON.stringify(text)}`);
   const at = authority.lastIndexOf("@");
   const host = authority.slice(at + 1);
   const opaque = scheme && !text.startsWith(`${scheme}://`) && !path.startsWith("/") ? path : "";

@@ -1,4 +1,5 @@
-import semver from "semver";
+import type { SemVer } from "semver";
+import { parseVersion, parseVersionRange } from "../../../base/lang/version-range.ts";
 import { type Callable, fn } from "./function.ts";
 import { Opaque, TemplateError, type Value } from "./value.ts";
 
@@ -29,13 +30,12 @@ const ext = (path: string) => /\.[^./]*$/.exec(path)?.[0] ?? "";
 
 class Version extends Opaque {
   readonly type = "*semver.Version";
-  readonly parsed: semver.SemVer;
+  readonly parsed: SemVer;
   readonly original: string;
 
   constructor(text: string) {
     super();
-    const found = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/.exec(text);
-    const parsed = found && semver.parse(`${found[1]}.${found[2] ?? 0}.${found[3] ?? 0}${found[4] ?? ""}${found[5] ?? ""}`);
+    const parsed = parseVersion(text);
     if (!parsed) throw new TemplateError("invalid semantic version");
     this.parsed = parsed;
     this.original = text;
@@ -58,26 +58,10 @@ class Version extends Opaque {
   }
 }
 
-/** `>=1.2, <2 || ~3`: as here, but with commas, and a version before a release only where the range names one. */
 function satisfies(range: string, version: string): boolean {
-  const parsed = new Version(version).parsed;
-  return range.split("||").some((one) => {
-    const parts = one
-      .replaceAll(",", " ")
-      .replace(/(?<!\s)\s+-\s+/g, "..")
-      .replace(/(=>|=<|[<>]=?|!=|=|~>?|\^)\s+/g, "$1")
-      .trim()
-      .split(/\s+/)
-      .map((part) => part.replace("..", " - ").replace("=>", ">=").replace("=<", "<="));
-    return parts.every((part) => {
-      const negated = part.startsWith("!=");
-      const text = negated ? part.slice(2) : part;
-      if (text !== "" && semver.validRange(text) === null) throw new TemplateError(`improper constraint: ${range}`);
-      const includePrerelease = parsed.prerelease.length > 0 && /-[0-9A-Za-z]/.test(part);
-      if (negated && parsed.prerelease.length > 0 && !includePrerelease) return false;
-      return semver.satisfies(parsed, text, { includePrerelease }) !== negated;
-    });
-  });
+  const test = parseVersionRange(range);
+  if (!test) throw new TemplateError(`improper constraint: ${range}`);
+  return test(new Version(version).parsed);
 }
 
 const isAbs = fn("s", ([path]) => path.startsWith("/"));

@@ -2,7 +2,7 @@ import { asText, asTexts } from "./convert.ts";
 import { quote, text } from "./format.ts";
 import { type Callable, fn } from "./function.ts";
 import { expand, findAll, PatternTooMuch } from "./regex.ts";
-import { byBytes, TemplateError, type Value } from "./value.ts";
+import { byBytes, StringMap, TemplateError, type Value } from "./value.ts";
 
 /** Letter by letter: an expression made of a text of megabytes ends the process, and one for the end of a text is slow for a long one. */
 function trimSet(text: string, set: string): string {
@@ -20,7 +20,7 @@ const indent = (width: bigint, content: string) => {
   return pad + content.replaceAll("\n", `\n${pad}`);
 };
 const split = (separator: string, content: string): string[] => (separator === "" ? [...content] : content.split(separator));
-const numbered = (parts: string[]) => new Map<string, Value>(parts.map((part, i) => [`_${i}`, part]));
+const numbered = (parts: string[]) => new StringMap(parts.map((part, i) => [`_${i}`, part]));
 const title = (content: string) => content.replace(/(?<![\p{L}\p{Nd}_]|[^\s\0-\x7f])\p{L}/gu, (letter) => letter.toUpperCase());
 
 /** Go slices bytes: where one would end inside a character there is a question mark in a box. */
@@ -214,7 +214,7 @@ export const STRINGS: Record<string, Callable> = {
   join: fn("sa", ([separator, list]) => asTexts(list).join(separator)),
   split: fn("ss", ([separator, s]) => numbered(split(separator, s))),
   splitn: fn("sis", ([separator, count, s]) => {
-    if (count === 0n) return new Map();
+    if (count === 0n) return new StringMap();
     const parts = split(separator, s);
     const most = Number(count);
     return numbered(count < 0n || parts.length <= most ? parts : [...parts.slice(0, most - 1), parts.slice(most - 1).join(separator)]);
