@@ -1892,6 +1892,15 @@ export interface components {
             code?: string;
             /** @description Request id. */
             request?: string;
+            /** @description What a write made different in the specification. Long values are cut; credentials are never among them. */
+            changes?: {
+                /** @description A JSON pointer into the specification; empty where the rest is only counted. */
+                path: string;
+                /** @description None where the field is new. */
+                before?: unknown;
+                /** @description None where the field is gone. */
+                after?: unknown;
+            }[];
         };
         AuditList: {
             items: components["schemas"]["AuditEntry"][];
@@ -5165,6 +5174,11 @@ export interface operations {
                 cursor?: components["parameters"]["cursor"];
                 since?: components["schemas"]["Timestamp"];
                 until?: components["schemas"]["Timestamp"];
+                noun?: string;
+                actor?: string;
+                target?: string;
+                outcome?: "accepted" | "denied" | "refused";
+                text?: string;
             };
             header?: never;
             path?: never;
@@ -5193,6 +5207,11 @@ export interface operations {
                 project?: components["parameters"]["project"];
                 since?: string;
                 until?: string;
+                noun?: string;
+                actor?: string;
+                target?: string;
+                outcome?: "accepted" | "denied" | "refused";
+                text?: string;
                 format?: "ndjson" | "csv";
             };
             header?: never;

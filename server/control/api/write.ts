@@ -2,7 +2,7 @@ import { digest } from "../../base/json/canonical.ts";
 import { nameOf } from "../access/authenticate.ts";
 import { Problem } from "../domain/problem.ts";
 import { keyOf } from "../domain/scope.ts";
-import { type AuditLine, addAudit } from "../store/audit.ts";
+import { type AuditLine, addAudit, changesNoted } from "../store/audit.ts";
 import { claimKey, storeAnswer } from "../store/idempotency.ts";
 import type { Sql } from "../store/sql.ts";
 import { type Writer, writing } from "../store/writer.ts";
@@ -53,7 +53,7 @@ export async function recorded<R extends AnyReply>(s: Services, tx: Sql, call: W
 }
 
 async function audited<R>(w: Sql, call: WriteCall, reply: R): Promise<R> {
-  await addAudit(w, acceptedLine(call));
+  await addAudit(w, { ...acceptedLine(call), changes: changesNoted(w) });
   return reply;
 }
 

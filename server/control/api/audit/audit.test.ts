@@ -53,8 +53,51 @@ test("as CSV, in which no field is a formula", async () => {
   await fill(1, 1, { actor: '=cmd("x"),1' });
   const { text, headers } = await s.ask("GET", "/v1/audit/export?format=csv");
   expect(headers.get("content-type")).toMatch(/^text\/csv/);
-  expect(text.split("\r\n")[0]).toBe("seq,at,actor,address,operation,org,project,target,outcome,code,request");
+  expect(text.split("\r\n")[0]).toBe("seq,at,actor,address,operation,org,project,target,outcome,code,request,changes");
   expect(text).toContain(`"'=cmd(""x""),1"`);
+});
+
+test("lines are found by actor, kind of object, target, outcome and text, and say what a write changed", async () => {
+  await s.ask("PUT", "/v1/organizations/shop", { body: { spec: { name: "Shop" } } });
+  await s.ask("PATCH", "/v1/organizations/shop", { body: { spec: { name: "The Shop", description: "sells" } } });
+  await s.ask("DELETE", "/v1/organizations/shop");
+  await s.ask("DELETE", "/v1/projects/none?org=nowhere");
+  await fill(3, 1, { actor: "key:Ben" });
+  const found = async (query: string) => {
+    const { body } = await s.ask("GET", `/v1/audit?${query}`);
+    return body.items?.map(({ operation }: { operation: string }) => operation) ?? body;
+  };
+  const onShop = ["deleteOrganization", "patchOrganization", "putOrganization"];
+  expect(await found("noun=organizations")).toEqual(onShop);
+  expect(await found("target=shop")).toEqual(onShop);
+  expect(await found("target=-%2F-%2Fshop&text=the%20shop")).toEqual(["deleteOrganization", "patchOrganization"]);
+  expect(await found("actor=ben")).toEqual(Array(3).fill("putAgent"));
+  expect((await found("outcome=accepted")).length).toBe(6);
+  expect(await found("text=100%25")).toEqual([]);
+  expect(lines((await s.ask("GET", "/v1/audit/export?noun=organizations")).text)).toHaveLength(3);
+  const { items } = (await s.ask("GET", "/v1/audit?noun=organizations")).body;
+  expect(items.map(({ changes }: { changes: unknown }) => changes)).toEqual([
+    [
+      { path: "/description", before: "sells" },
+      { path: "/name", before: "The Shop" },
+    ],
+    [
+      { path: "/description", after: "sells" },
+      { path: "/name", before: "Shop", after: "The Shop" },
+    ],
+    [{ path: "/name", after: "Shop" }],
+  ]);
+  const wrong = await s.ask("GET", "/v1/audit?noun=application");
+  expect([wrong.status, wrong.body.detail]).toEqual([400, expect.stringContaining("Did you mean `applications`?")]);
+});
+
+test("a filter that nothing fits looks through a bounded part, and the next page goes on behind it", async () => {
+  await fill(3, 3, { actor: "key:early" });
+  await fill(20_500, 1);
+  const first = (await s.ask("GET", "/v1/audit?actor=early")).body;
+  expect(first.items).toEqual([]);
+  const second = (await s.ask("GET", `/v1/audit?actor=early&cursor=${first.nextCursor}`)).body;
+  expect([second.items.length, second.nextCursor]).toEqual([3, undefined]);
 });
 
 test("of its own scope and below only, for an admin only, and a time that is none is refused", async () => {

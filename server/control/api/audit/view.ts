@@ -15,5 +15,6 @@ export function viewAudit(r: Row): Schemas["AuditEntry"] {
     outcome: r.outcome,
     ...(r.code ? { code: r.code } : {}),
     ...(r.request ? { request: r.request } : {}),
+    ...(r.changes ? { changes: r.changes } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import { type Collection, isDelivered, type ObjectOf } from "../../domain/nouns.ts";
 import { notFound, Problem } from "../../domain/problem.ts";
 import { RULES } from "../../domain/rules.ts";
+import { noteChanges } from "../../store/audit.ts";
 import { deliverTombstone } from "../../store/deliveries.ts";
 import { deleteKeysIn } from "../../store/keys.ts";
 import { dropDeliveries, isReleased, movingAway, releasedFor, releaseObject } from "../../store/moves.ts";
@@ -60,6 +61,7 @@ async function removal(s: Services, collection: Collection, call: DeleteCall): P
       await releaseObject(w, found.uid);
       return { status: 204 };
     }
+    noteChanges(w, found.spec, undefined);
     going = await removeOne(w, found, force, call.query.cascade);
     return { status: going ? 202 : 204 };
   });

@@ -9,6 +9,7 @@ import { type Scope, workerName } from "../../domain/scope.ts";
 import { checkRules, checkSchema, type Spec, withDefaults } from "../../domain/spec.ts";
 import { tenantFaults } from "../../domain/tenants.ts";
 import { statusAfterChange } from "../../domain/webhook.ts";
+import { noteChanges } from "../../store/audit.ts";
 import { deliverSpec, deliverToUsersOf } from "../../store/deliveries.ts";
 import { releasedFor } from "../../store/moves.ts";
 import { insertObject, type Stored, updateObject } from "../../store/objects.ts";
@@ -82,6 +83,7 @@ export async function save(w: Writer, place: Place, given: Spec): Promise<Stored
   const heir = existing && anew ? await succeed(w, existing, leaves, change) : undefined;
   const before = heir ?? existing;
   const agentBefore = existing && collection === "argoprojectmappings" ? (await findAgentOf(w, existing))?.uid : undefined;
+  noteChanges(w, existing?.spec, spec);
   const saved = before
     ? await updateObject(w, {
         ...before,
