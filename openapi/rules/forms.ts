@@ -3,7 +3,7 @@ import { applicationFaults } from "./application.ts";
 import { setFaults } from "./application-set.ts";
 import { clusterFaults } from "./cluster.ts";
 import { type Fault, type Json, objectIn } from "./fault.ts";
-import { labelFaults } from "./labels.ts";
+import { labelFaults, ownLabelFaults } from "./labels.ts";
 import { pipelineFaults, stepParamFaults } from "./pipelines/check.ts";
 import type { PipelineSpec } from "./pipelines/graph.ts";
 import { projectFaults } from "./project.ts";
@@ -18,6 +18,9 @@ const FORMS: Readonly<Record<WithForms, (spec: Json) => Fault[]>> = {
 
 const isPipeline = (spec: unknown): spec is PipelineSpec => Array.isArray((spec as Json).steps);
 
+/** Their labels become those of the object in the cluster. */
+const LABELLED: ReadonlySet<string> = new Set(["applications", "applicationsets", "appprojects"]);
+
 /** Enough to mend at once. */
 const MOST = 20;
 
@@ -26,7 +29,8 @@ const MOST = 20;
  * missing or not known yet is no fault here.
  */
 export function formFaults(collection: string, spec: Json): Fault[] {
-  return hasForms(collection) ? FORMS[collection](spec).slice(0, MOST) : [];
+  const marks = LABELLED.has(collection) ? ownLabelFaults(objectIn(spec, "labels"), "/labels") : [];
+  return hasForms(collection) ? [...marks, ...FORMS[collection](spec)].slice(0, MOST) : [];
 }
 
 export type { Fault } from "./fault.ts";

@@ -28,6 +28,12 @@ export function labelFaults(labels: Json, at: string, templated: (text: string) 
   });
 }
 
+/** By Outpost's own labels an object says whose it is. */
+export const ownLabelFaults = (labels: Json, at: string): Fault[] =>
+  Object.keys(labels)
+    .filter((key) => key.startsWith("outpost.dev/"))
+    .map((key) => ({ pointer: `${at}${step(key)}`, detail: `${quoted(key)} is a label that only Outpost sets: leave it out.` }));
+
 /** A selector with `matchLabels` and `matchExpressions`. */
 export function selectorFaults(selector: unknown, at: string, templated: (text: string) => boolean): Fault[] {
   if (!isObject(selector)) return [];

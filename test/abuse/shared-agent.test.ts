@@ -1,9 +1,11 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { parse } from "yaml";
 import type { Schemas } from "../../openapi/client.ts";
+import { formFaults } from "../../openapi/rules/forms.ts";
 import { clusterWorld } from "../../server/agent/appset/cluster-world.ts";
 import { testRepository } from "../../server/agent/link/connections.ts";
 import type { Context } from "../../server/agent/link/context.ts";
+import { putApplication } from "../../server/agent/link/deliveries/application.ts";
 import { putCluster } from "../../server/agent/link/deliveries/cluster.ts";
 import { putRepository } from "../../server/agent/link/deliveries/repository.ts";
 import { Observer } from "../../server/agent/link/observe.ts";
@@ -278,6 +280,19 @@ test("b's application keeps no mark of the object that it writes over, even wher
     expect((await read())?.metadata.annotations?.[TENANT]).toBe(B);
   }
 }, 120_000);
+
+test("b's objects say by no label that they are a part of a's application", async () => {
+  const labels = { "outpost.dev/app": "by-name", "outpost.dev/managed": "false", team: "b" };
+  const source = { repoUrl: w.git.cloneUrl("b/code"), path: ".", targetRevision: "main" };
+  const spec = { agent: "account.prod", argoProject: "b", labels, source, destination: { namespace: "team-b" } };
+  expect(await putApplication(ctx, delivery("applications", "labelled", spec))).toMatchObject({ kind: "done" });
+  const made = await w.object(RESOURCES.application, w.namespace, "labelled-b0b0b0");
+  expect(made?.metadata.labels).toEqual({ "outpost.dev/managed": "true", team: "b" });
+  expect(formFaults("applications", { labels })).toMatchObject([
+    { pointer: "/labels/outpost.dev~1app", detail: expect.stringContaining("only Outpost sets") },
+    { pointer: "/labels/outpost.dev~1managed" },
+  ]);
+});
 
 test("b's set sees no cluster of a, and sends no token of the agent's namespace anywhere", async () => {
   await secret("cluster", "cluster-prod-x", { name: "prod-x", server: "https://prod.example", config: "{}" }, A);

@@ -139,6 +139,8 @@ export const FORGERIES: [name: string, metadata: object][] = [
   ["that the service made it", { labels: { "outpost.dev/managed": "true" } }],
   ["a delivery's number", { annotations: { "outpost.dev/generation": "9", "outpost.dev/uid": "u" } }],
   ["a's namespace", { namespace: "team-a" }],
+  ["that it is a part of a's application", { annotations: { [TRACKING]: `victim:argoproj.io/Application:${OWN}/attack` } }],
+  ["that another installation has it", { annotations: { "argocd.argoproj.io/installation-id": "theirs" } }],
 ];
 /** Specifications that a set combines with them. */
 export const TEMPLATES: Trick[] = [...SOURCES.slice(0, 6), ...DESTINATIONS, ...PROJECTS];

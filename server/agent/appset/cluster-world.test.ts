@@ -30,8 +30,13 @@ test.each([
   expect(withheld(one)).toMatch(/is not sent to a host/);
 });
 
-test("a cluster's annotations are parameters, but not the copy of its Secret that kubectl keeps there", () => {
-  const annotations = { region: "eu", "kubectl.kubernetes.io/last-applied-configuration": '{"data":{"config":"canary"}}' };
+test.each([
+  "kubectl.kubernetes.io/last-applied-configuration",
+  "kapp.k14s.io/original",
+  "objectset.rio.cattle.io/applied",
+  "banzaicloud.com/last-applied",
+])("a cluster's annotations are parameters, but not the copy of its Secret that a tool keeps in %s", (copy) => {
+  const annotations = { region: "eu", [copy]: '{"data":{"config":"canary"}}' };
   const one = { ...secret("cluster-a"), metadata: { name: "cluster-a", annotations } };
   const { clusters } = clusterWorld({ clusters: () => [one] } as unknown as WorldOptions);
   expect(clusters()[0]!.annotations).toEqual({ region: "eu" });

@@ -163,12 +163,19 @@ export const ORIGINS = "outpost.dev/origins";
 export const originsOf = ({ metadata }: Pick<KubeObject, "metadata">): string[] | undefined =>
   metadata.annotations?.[ORIGINS]?.split(/[\s,]+/).flatMap((one) => URL.parse(one)?.origin ?? []);
 
-const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+// In these, tools keep a copy of the whole object: kubectl, kapp, Rancher, and the operators of Banzai.
+const COPIES: ReadonlySet<string> = new Set([
+  "kubectl.kubernetes.io/last-applied-configuration",
+  "kapp.k14s.io/original",
+  "kapp.k14s.io/original-diff",
+  "kapp.k14s.io/original-diff-full",
+  "objectset.rio.cattle.io/applied",
+  "banzaicloud.com/last-applied",
+]);
 
 function clusterOf(secret: KubeObject): Cluster {
   const field = fieldsOf(secret);
-  // kubectl keeps a copy of the whole Secret there.
-  const { [LAST_APPLIED]: _, ...annotations } = secret.metadata.annotations ?? {};
   const { labels } = secret.metadata;
+  const annotations = Object.fromEntries(Object.entries(secret.metadata.annotations ?? {}).filter(([key]) => !COPIES.has(key)));
   return { name: field("name") || field("server"), server: field("server"), project: field("project"), labels, annotations };
 }

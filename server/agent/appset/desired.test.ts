@@ -1,3 +1,4 @@
+import { within } from "../../../test/within.ts";
 import { TENANT } from "../project/tenant.ts";
 import type { LiveApplication } from "./application.ts";
 import { clashOf, marked, newApplication, updated } from "./desired.ts";
@@ -39,4 +40,12 @@ test("a set takes over no application of another tenant, nor of the agent's own 
   expect(clashOf(set("b/-"), generated, live(undefined, false))).toMatch(/belongs to another tenant/);
   expect(clashOf(set("b/-"), generated, live("a/-", false))).toMatch(/belongs to another tenant/);
   expect(clashOf(set(), generated, live("a/-", false))).toMatch(/belongs to another tenant/);
+});
+
+test("an expression that takes too long is tried once, not with every application of the set", () => {
+  const rules = { ignoreApplicationDifferences: [{ jqPathExpressions: ["[..|..|..|..|..|..|..]"] }] };
+  const wide = { ...generated, spec: { project: "p", list: Array.from({ length: 300 }, (_, i) => ({ i })) } } as Generated;
+  const begun = performance.now();
+  for (let i = 0; i < 300; i++) updated(set("b/-", rules), wide, newApplication(set("b/-"), wide));
+  expect(performance.now() - begun).toBeLessThan(within(5_000));
 });

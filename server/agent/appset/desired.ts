@@ -1,5 +1,6 @@
 import { canonical } from "../../base/json/canonical.ts";
-import { compileJq, pathsOf } from "../../base/json/jq.ts";
+import { compileJq, type Program } from "../../base/json/jq.ts";
+import { pacedPathsOf } from "../../base/json/jq-paced.ts";
 import { TENANT, tenantOf } from "../project/tenant.ts";
 import { API_VERSION, isOwned, type LiveApplication, META, ownerOf, reference } from "./application.ts";
 import { isNamed } from "./names.ts";
@@ -92,16 +93,29 @@ function preserving(
 
 type Ignored = ApplicationSetSpec["ignoreApplicationDifferences"];
 
+// A set compares thousands of applications with each expression.
+const compiled = new Map<string, Program | string>();
+const MAX_COMPILED = 1_000;
+
+function compile(text: string): Program | string {
+  const known = compiled.get(text);
+  if (known !== undefined) return known;
+  if (compiled.size >= MAX_COMPILED) compiled.clear();
+  const program = compileJq(text);
+  compiled.set(text, program);
+  return program;
+}
+
 /** Takes the live values where differences do not count. */
 function keepIgnored(set: ApplicationSet, wanted: LiveApplication, live: LiveApplication): LiveApplication {
   const { name } = live.metadata;
   for (const rule of (set.spec.ignoreApplicationDifferences ?? []).filter((one) => !one.name || isNamed(set, one.name, name))) {
     const paths: (string | number)[][] = (rule.jsonPointers ?? []).map(pointer);
     for (const text of rule.jqPathExpressions ?? []) {
-      const program = compileJq(text);
+      const program = compile(text);
       if (typeof program === "string") continue;
       for (const object of [live, wanted]) {
-        const found = pathsOf(program, object);
+        const found = pacedPathsOf(program, object);
         if (found !== "slow") paths.push(...found);
       }
     }

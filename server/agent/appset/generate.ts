@@ -8,6 +8,7 @@ import { list } from "./generators/list.ts";
 import { plugin } from "./generators/plugin.ts";
 import { pullRequest } from "./generators/pull-request.ts";
 import { scmProvider } from "./generators/scm-provider.ts";
+import { Work } from "./generators/work.ts";
 import { asLabels, type Params, replaceAll } from "./params.ts";
 import { fillTemplate, strategicMerge } from "./patch.ts";
 import { selectorOf } from "./selector.ts";
@@ -43,8 +44,9 @@ const SIMPLE: Record<Exclude<GeneratorName, "matrix" | "merge">, Generate> = {
 
 /** Every application that a set's generators and template make. One that cannot be made fails all: what is missing must not look deleted. */
 export async function generate(name: string, spec: ApplicationSetSpec, world: World, fresh = false): Promise<Outcome<Generated[]>> {
-  const how: Rendering = { goTemplate: spec.goTemplate === true, options: spec.goTemplateOptions ?? [] };
-  const context: Context = { name, world, how, fresh, project: projectOf(spec) };
+  const work = new Work();
+  const how: Rendering = { goTemplate: spec.goTemplate === true, options: spec.goTemplateOptions ?? [], work };
+  const context: Context = { name, world, how, work, fresh, project: projectOf(spec) };
   const made: Generated[] = [];
   for (const entry of spec.generators ?? []) {
     for (const kind of kindsOf(entry)) {
@@ -53,6 +55,7 @@ export async function generate(name: string, spec: ApplicationSetSpec, world: Wo
       if (made.length + params.value.length > MAX_PARAMS) return stop(APPSET.params, `the set has more than ${MAX_PARAMS} applications`);
       const template = fillTemplate(entry[kind]?.template, spec.template) as ApplicationTemplate;
       for (const one of params.value) {
+        await work.turn();
         const application = fill(template, spec, one, how);
         if (application.kind !== "done") return application;
         made.push(application.value);
@@ -81,9 +84,11 @@ async function run(
   const fits = selectorOf(entry.selector);
   if (fits.kind !== "done") return fits;
   return caught(async () => {
+    await context.work.turn();
     // The second of a matrix sees what the first one gave.
     const settings = (first?.size ? replaceAll(entry[kind], first, context.how) : entry[kind]) as Free;
     const params = await parametersOf(kind, settings, context, depth);
+    if (params.kind === "done") context.work.count(params.value.length);
     if (params.kind !== "done" || !entry.selector) return params;
     return done(params.value.filter((one) => fits.value(asLabels(one))));
   });

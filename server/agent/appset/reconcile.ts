@@ -160,9 +160,14 @@ function projectJudge(deps: SetDeps, set: ApplicationSet): (one: Generated) => P
   };
 }
 
-/** Why an application of the template is not made: it would say of itself what only the service says. */
+// By these an application says of which other one it is a part.
+const TRACKING = ["argocd.argoproj.io/tracking-id", "argocd.argoproj.io/installation-id"];
+
+/** Why an application of the template is not made: it would say of itself what only the service says, or that it is part of another one. */
 function forged(set: ApplicationSet, { metadata }: Generated): string | undefined {
-  const [mark] = marksIn({ metadata }, tenantOf(set));
+  const tenant = tenantOf(set);
+  const part = tenant === undefined ? undefined : TRACKING.find((key) => metadata.annotations?.[key] !== undefined);
+  const mark = marksIn({ metadata }, tenant)[0] ?? part;
   return mark && `application ${metadata.name} carries ${mark}, which only Outpost sets: remove it from the template`;
 }
 

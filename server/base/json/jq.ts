@@ -40,9 +40,9 @@ export function compileJq(text: string): Program | string {
 
 /**
  * The places an expression names in a document, as `path(…)` gives them. Where it does not fit the document (a field of a text, items of
- * nothing) it names none; `slow` when it does too much.
+ * nothing) it names none; `slow` when it does too much. `spent` is told how much it did.
  */
-export function pathsOf(program: Program, document: unknown): Path[] | "slow" {
+export function pathsOf(program: Program, document: unknown, spent?: (steps: number) => void): Path[] | "slow" {
   const run = new Run();
   const found: Path[] = [];
   try {
@@ -55,6 +55,8 @@ export function pathsOf(program: Program, document: unknown): Path[] | "slow" {
     if (error instanceof TooMuch || error instanceof RangeError) return "slow";
     if (!(error instanceof Misfit)) throw error;
     return [];
+  } finally {
+    spent?.(run.steps);
   }
   return found;
 }
@@ -99,6 +101,10 @@ function comparePaths(a: Path, b: Path): number {
 
 class Run {
   #steps = 0;
+
+  get steps(): number {
+    return this.#steps;
+  }
   readonly fits: Fits = patternMatcher();
   readonly #weights = new WeakMap<object, number>();
   #made = 0;

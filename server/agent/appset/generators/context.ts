@@ -3,12 +3,14 @@ import type { Params } from "../params.ts";
 import type { Rendering } from "../template/render.ts";
 import type { Free } from "../types.ts";
 import type { World } from "../world.ts";
+import type { Work } from "./work.ts";
 
 /** What every generator knows of the set it works for. */
 export interface Context {
   name: string;
   world: World;
   how: Rendering;
+  work: Work;
   /** The project that the set's applications belong to, where the template names one for all: its repositories and credentials are the set's too. */
   project?: string;
   /** Somebody asked to look again now. */

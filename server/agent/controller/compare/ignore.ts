@@ -1,4 +1,5 @@
-import { compileJq, deletePaths, type Path, type Program, pathsOf } from "../../../base/json/jq.ts";
+import { compileJq, deletePaths, type Path, type Program } from "../../../base/json/jq.ts";
+import { isSlow, pacedPathsOf } from "../../../base/json/jq-paced.ts";
 import { matchGlob } from "../../../base/lang/glob.ts";
 import { type FieldSet, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import type { Application, IgnoreDifference } from "../application.ts";
@@ -16,10 +17,6 @@ export const NOTHING: Ignoring = { pointers: [], programs: [], managers: [] };
 // Few expressions are written, and each is asked for with every object of its kind.
 const compiled = new Map<string, Program | string>();
 const MAX_COMPILED = 1_000;
-// One that takes too long would do so for every object of every application, and nothing else runs meanwhile.
-const slow = new WeakMap<Program, number>();
-const PENALTY_MS = 60_000;
-const isSlow = (program: Program): boolean => (slow.get(program) ?? 0) > Date.now();
 
 function compile(text: string): Program | string {
   let program = compiled.get(text);
@@ -67,11 +64,9 @@ export function ruleProblems(app: Application, everywhere: readonly IgnoreDiffer
 export function without<T>(value: T, { pointers, programs }: Ignoring, owned: readonly FieldSet[] = []): T {
   let result = withoutPointers(value, pointers);
   for (const program of programs) {
-    if (isSlow(program)) continue;
-    const paths = pathsOf(program, result);
+    const paths = pacedPathsOf(program, result);
     // Too slow to be known: then it does not hide anything.
-    if (paths === "slow") slow.set(program, Date.now() + PENALTY_MS);
-    else result = deletePaths(result, paths);
+    if (paths !== "slow") result = deletePaths(result, paths);
   }
   for (const set of owned) result = deletePaths(result, ownedPaths(set, result));
   return result;
@@ -105,7 +100,7 @@ export function taking(
   const paths: Path[] = [
     ...pointers.map(pathOf),
     ...programs.flatMap((program) => {
-      const found = pathsOf(program, live);
+      const found = pacedPathsOf(program, live);
       return found === "slow" ? [] : found;
     }),
     ...owned.flatMap((set) => ownedPaths(set, live)),

@@ -78,8 +78,11 @@ function mayAdopt(uid: string, existing: KubeObject): ReturnType<typeof stop> | 
 function merge(ctx: Context, base: KubeObject, existing: KubeObject | undefined, object: WorkerObject, content: Content): KubeObject {
   const labels = { ...existing?.metadata.labels };
   for (const key of (existing?.metadata.annotations?.[MARK.labels] ?? "").split(",")) delete labels[key];
-  Object.assign(labels, content.labels, { [MANAGED]: "true" });
-  const own = Object.keys(content.labels ?? {})
+  // By our own labels an object says whose it is, which nobody says of himself.
+  const given = Object.entries(content.labels ?? {}).filter(([key]) => !key.startsWith("outpost.dev/"));
+  Object.assign(labels, Object.fromEntries(given), { [MANAGED]: "true" });
+  const own = given
+    .map(([key]) => key)
     .sort()
     .join(",");
   const annotations: Record<string, string> = { ...existing?.metadata.annotations, ...annotationsOf(object, ctx.account) };
