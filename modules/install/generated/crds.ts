@@ -121,6 +121,7 @@ export const crds = [
            "type": "integer"
           },
           "source": {
+           "description": "`spec.source` of an Application.",
            "properties": {
             "repoURL": {
              "type": "string"
@@ -136,6 +137,7 @@ export const crds = [
            "description": "What somebody else renders into a branch, from which it is synced.",
            "properties": {
             "drySource": {
+             "description": "`spec.source` of an Application.",
              "properties": {
               "repoURL": {
                "type": "string"
@@ -191,6 +193,7 @@ export const crds = [
           },
           "sources": {
            "items": {
+            "description": "`spec.source` of an Application.",
             "properties": {
              "repoURL": {
               "type": "string"

@@ -255,6 +255,7 @@ test.each([
     "spec: {source: {helm: {parameters: [{name: a, value: 1}]}}}",
     "parameters[0].value must be a text",
   ],
+  ["a version of Kubernetes that is a number", "spec: {source: {helm: {kubeVersion: 1.3}}}", "helm.kubeVersion must be a text"],
 ])("a patch makes no application with %s", async (_, templatePatch, want) => {
   expect(await names(spec([list({ p: "q" })], "n", { templatePatch }))).toContain(want);
 });

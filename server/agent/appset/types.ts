@@ -1,12 +1,10 @@
 import type { KubeObject } from "../../kube/object.ts";
+import type { LabelSelector, RolloutStep, TemplateMetadata } from "../model/generated/types.ts";
+
+export type { LabelSelector, RolloutStep } from "../model/generated/types.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a template is an Application with anything in it, and generators are read field by field
 export type Free = Record<string, any>;
-
-export interface LabelSelector {
-  matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
-}
 
 /** One entry of `spec.generators`: by rights exactly one of them; several count as several entries. */
 export interface Generator {
@@ -37,22 +35,11 @@ export const GENERATORS: readonly GeneratorName[] = [
 ];
 
 export interface ApplicationTemplate {
-  metadata?: {
-    name?: string;
-    namespace?: string;
-    labels?: Record<string, string>;
-    annotations?: Record<string, string>;
-    finalizers?: string[];
-  };
+  metadata?: TemplateMetadata;
   spec?: Free;
 }
 
 export type ApplicationsSync = "sync" | "create-only" | "create-update" | "create-delete";
-
-export interface RolloutStep {
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
-  maxUpdate?: number | string;
-}
 
 /** `spec` of an ApplicationSet, as far as this program reads it. */
 export interface ApplicationSetSpec {
@@ -105,13 +92,7 @@ export interface ApplicationSet extends KubeObject {
 
 /** An Application as a set makes it. */
 export interface Generated {
-  metadata: {
-    name: string;
-    namespace?: string;
-    labels?: Record<string, string>;
-    annotations?: Record<string, string>;
-    finalizers?: string[];
-  };
+  metadata: TemplateMetadata & { name: string };
   spec: Free;
 }
 

@@ -1,54 +1,14 @@
 import type { HealthStatus } from "../../kube/health/health.ts";
 import type { KubeObject } from "../../kube/object.ts";
-import type { Source } from "../repo/types.ts";
+import type { ApplicationSpec, Retry, Source, SourceHydrator, SyncPolicy } from "../model/generated/types.ts";
+
+export type { ApplicationSpec, IgnoreDifference, Retry, SourceHydrator, SyncPolicy } from "../model/generated/types.ts";
 
 /** `argoproj.io/v1alpha1 Application`, as far as this program reads and writes it. */
 export interface Application extends KubeObject {
   spec: ApplicationSpec;
   status?: ApplicationStatus;
   operation?: Operation;
-}
-
-export interface ApplicationSpec {
-  project?: string;
-  source?: Source;
-  sources?: Source[];
-  sourceHydrator?: SourceHydrator;
-  destination: { server?: string; name?: string; namespace?: string };
-  syncPolicy?: SyncPolicy;
-  ignoreDifferences?: IgnoreDifference[];
-  revisionHistoryLimit?: number;
-}
-
-/** What is rendered ahead of time and committed to a branch, from which it is synced. */
-export interface SourceHydrator {
-  drySource: Source;
-  syncSource: { repoURL?: string; targetBranch: string; path: string };
-  hydrateTo?: { targetBranch: string };
-}
-
-export interface IgnoreDifference {
-  group?: string;
-  kind: string;
-  name?: string;
-  namespace?: string;
-  jsonPointers?: string[];
-  jqPathExpressions?: string[];
-  managedFieldsManagers?: string[];
-}
-
-export interface SyncPolicy {
-  automated?: { prune?: boolean; selfHeal?: boolean; allowEmpty?: boolean; enabled?: boolean };
-  syncOptions?: string[];
-  retry?: Retry;
-  managedNamespaceMetadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
-}
-
-export interface Retry {
-  limit?: number;
-  backoff?: { duration?: string | number; factor?: number; maxDuration?: string | number };
-  /** Whether a further attempt goes to what is newest then. */
-  refresh?: boolean;
 }
 
 export interface Operation {

@@ -1,23 +1,9 @@
 import { isDetour } from "../../base/cloud/address.ts";
 import { type GlobBudget, matchGlob } from "../../base/lang/glob.ts";
+import type { GroupKind, ProjectSpec } from "../model/generated/types.ts";
 import { normalizeRepoUrl, spellingsOf, spellingsOfPattern } from "./spellings.ts";
 
-interface GroupKind {
-  group?: string;
-  kind?: string;
-  /** Cluster-scoped objects: a pattern of names; none means all. */
-  name?: string;
-}
-
-/** What an AppProject restricts. */
-export interface ProjectSpec {
-  sourceRepos?: string[];
-  destinations?: { server?: string; name?: string; namespace?: string }[];
-  clusterResourceWhitelist?: GroupKind[];
-  clusterResourceBlacklist?: GroupKind[];
-  namespaceResourceWhitelist?: GroupKind[];
-  namespaceResourceBlacklist?: GroupKind[];
-}
+export type { ProjectSpec };
 
 /**
  * A list may have a thousand patterns, and whoever writes them may make each as slow as it can be, while all others of the agent wait. The

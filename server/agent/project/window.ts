@@ -2,21 +2,9 @@ import { fallsBetween, parseCron } from "../../base/lang/cron.ts";
 import { matchGlob } from "../../base/lang/glob.ts";
 import { parseGoDuration } from "../../base/lang/go-duration.ts";
 import { zoneOffset } from "../../base/lang/zone.ts";
+import type { SyncWindow } from "../model/generated/types.ts";
 
-/** A sync window of an AppProject. */
-export interface SyncWindow {
-  kind?: string;
-  schedule?: string;
-  duration?: string;
-  applications?: string[];
-  namespaces?: string[];
-  clusters?: string[];
-  manualSync?: boolean;
-  timeZone?: string;
-  andOperator?: boolean;
-  syncOverrun?: boolean;
-  description?: string;
-}
+export type { SyncWindow };
 
 /** What windows look at of an application. */
 export interface Windowed {

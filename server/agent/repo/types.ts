@@ -2,6 +2,17 @@ import type { Outcome } from "../../base/outcome.ts";
 import type { Secret } from "../../base/secret.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { MANIFEST_INVALID } from "../../kube/yaml.ts";
+import type { Source } from "../model/generated/types.ts";
+
+export type {
+  DirectoryParameters,
+  HelmParameters,
+  JsonnetParameters,
+  JsonnetVariable,
+  KustomizeParameters,
+  PluginParameters,
+  Source,
+} from "../model/generated/types.ts";
 
 /** What may be told about a source that cannot be used. Constants: a caller may branch on them. */
 export const REPO = {
@@ -116,89 +127,6 @@ export interface RepoAccess {
   refused?: { reason: string; message: string };
   /** By which its commits are judged, where somebody wants to know. */
   keyring?: Keyring;
-}
-
-export interface HelmParameters {
-  valueFiles?: string[];
-  values?: string;
-  valuesObject?: Record<string, unknown>;
-  parameters?: { name: string; value?: string; forceString?: boolean }[];
-  fileParameters?: { name: string; path: string }[];
-  releaseName?: string;
-  namespace?: string;
-  skipCrds?: boolean;
-  skipTests?: boolean;
-  skipSchemaValidation?: boolean;
-  ignoreMissingValueFiles?: boolean;
-  kubeVersion?: string;
-  apiVersions?: string[];
-  passCredentials?: boolean;
-}
-
-export interface KustomizeParameters {
-  namePrefix?: string;
-  nameSuffix?: string;
-  namespace?: string;
-  images?: string[];
-  replicas?: { name: string; count: number | string }[];
-  commonLabels?: Record<string, string>;
-  forceCommonLabels?: boolean;
-  labelWithoutSelector?: boolean;
-  labelIncludeTemplates?: boolean;
-  commonAnnotations?: Record<string, string>;
-  forceCommonAnnotations?: boolean;
-  commonAnnotationsEnvsubst?: boolean;
-  patches?: Record<string, unknown>[];
-  components?: string[];
-  ignoreMissingComponents?: boolean;
-  kubeVersion?: string;
-  apiVersions?: string[];
-  version?: string;
-}
-
-export interface JsonnetVariable {
-  name: string;
-  value?: string;
-  /** The value is Jsonnet, not text. */
-  code?: boolean;
-}
-
-export interface JsonnetParameters {
-  extVars?: JsonnetVariable[];
-  tlas?: JsonnetVariable[];
-  /** Folders to look for imports in, from the root of the repository. */
-  libs?: string[];
-}
-
-export interface DirectoryParameters {
-  recurse?: boolean;
-  include?: string;
-  exclude?: string;
-  jsonnet?: JsonnetParameters;
-}
-
-/** `spec.source` of an Application, as far as this program reads it. */
-export interface Source {
-  repoURL: string;
-  path?: string;
-  targetRevision?: string;
-  /** Only tags that begin with it count for a range, without it. */
-  tagPrefix?: string;
-  chart?: string;
-  /** Other sources read this one's files as `$ref/…`. */
-  ref?: string;
-  name?: string;
-  helm?: HelmParameters;
-  kustomize?: KustomizeParameters;
-  directory?: DirectoryParameters;
-  plugin?: PluginParameters;
-}
-
-export interface PluginParameters {
-  /** `name` or `name-version`; none means the plugin that discovers the folder as its own. */
-  name?: string;
-  env?: { name: string; value?: string }[];
-  parameters?: { name?: string; string?: string; array?: string[]; map?: Record<string, string> }[];
 }
 
 export type SourceType = "Helm" | "Kustomize" | "Directory" | "Plugin";
