@@ -38,3 +38,18 @@ test("a protocol that the cluster has filled in is nothing that was left over", 
   const plain = spec({ ports: [{ containerPort: 53 }] });
   expect(left(plain, plain, spec({ ports: [tcp] }))).toBe(false);
 });
+
+test.each(["finalizers", "labels", "annotations"])(
+  "what others have put into %s that were never applied is nothing that was left over",
+  (field) => {
+    const theirs = field === "finalizers" ? ["kubernetes.io/pvc-protection"] : { theirs: "1" };
+    const plain = object("PersistentVolumeClaim", {});
+    const live = object("PersistentVolumeClaim", {}, { [field]: theirs });
+    expect(hasLeftovers(annotated(live, plain), plain, NOTHING)).toBe(false);
+  },
+);
+
+function annotated(live: KubeObject, last: KubeObject): KubeObject {
+  const annotations = { ...live.metadata.annotations, [LAST_APPLIED]: JSON.stringify(last) };
+  return { ...live, metadata: { ...live.metadata, annotations } };
+}

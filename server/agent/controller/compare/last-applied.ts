@@ -73,7 +73,7 @@ function leftover(last: unknown, wanted: unknown, live: unknown): boolean {
   if (Array.isArray(last)) return Array.isArray(live) && leftInList(last, Array.isArray(wanted) ? wanted : [], live);
   if (!isMap(last) || !isMap(live)) return false;
   return Object.entries(last).some(([key, value]) => {
-    if (value === null || live[key] === undefined || live[key] === null) return false;
+    if (value === undefined || value === null || live[key] === undefined || live[key] === null) return false;
     const next = isMap(wanted) ? wanted[key] : undefined;
     if (next === undefined || next === null) return !isEmpty(value) && !isEmpty(live[key]);
     return leftover(value, next, live[key]);
