@@ -295,7 +295,7 @@ test("a progressive sync goes step by step, as many at once as it may", async ()
   });
   const other = await w.get("roll-other");
   expect(other.status?.operationState).toBeUndefined();
-  expect((await w.get("roll-dev")).spec.syncPolicy?.automated).toBeUndefined();
+  expect((await w.get("roll-dev")).spec.syncPolicy?.automated).toEqual({ prune: true, enabled: false });
 
   // A new commit: development first, and production only when that is healthy.
   await repository.commit({ "a.yaml": configMap("a", { a: "2" }) }, "Second");

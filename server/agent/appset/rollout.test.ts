@@ -150,10 +150,12 @@ test("another revision begins anew, and a status of an older specification prove
 });
 
 test("a rollout holds an application's own automation back", () => {
-  expect(held({ metadata: { name: "a" }, spec: { syncPolicy: { automated: {}, syncOptions: ["x"] } } }).spec).toEqual({
+  expect(held({ metadata: { name: "a" }, spec: { syncPolicy: { automated: { prune: true }, syncOptions: ["x"] } } }).spec).toEqual({
+    syncPolicy: { automated: { prune: true, enabled: false }, syncOptions: ["x"] },
+  });
+  expect(held({ metadata: { name: "a" }, spec: { syncPolicy: { syncOptions: ["x"] } } }).spec).toEqual({
     syncPolicy: { syncOptions: ["x"] },
   });
-  expect(held({ metadata: { name: "a" }, spec: { syncPolicy: { automated: {} } } }).spec).toEqual({});
   expect([isRolling(spec(step("1"))), isRolling(spec()), isRolling({})]).toEqual([true, false, false]);
 });
 

@@ -26,13 +26,12 @@ export const isRolling = ({ strategy }: ApplicationSetSpec): boolean =>
 /** Whether the last step is deleted first; written by hand, so in any case of letters. */
 export const isReverse = ({ strategy }: ApplicationSetSpec): boolean => String(strategy?.deletionOrder).toLowerCase() === "reverse";
 
-/** Takes an application's own automation away: the rollout decides when it syncs. */
+/** Turns an application's own automation off, as Argo CD does: the rollout decides when it syncs. */
 export function held(generated: Generated): Generated {
   const policy = generated.spec.syncPolicy as Free | undefined;
   if (!policy?.automated) return generated;
-  const { automated: _, ...rest } = policy;
-  const { syncPolicy: __, ...spec } = generated.spec;
-  return { ...generated, spec: { ...spec, ...(Object.keys(rest).length ? { syncPolicy: rest } : {}) } };
+  const syncPolicy = { ...policy, automated: { ...policy.automated, enabled: false } };
+  return { ...generated, spec: { ...generated.spec, syncPolicy } };
 }
 
 /** The step of an application, from 1; the last one that names it counts, and none is 0. */
@@ -151,6 +150,9 @@ export function roomOf(maxUpdate: number | string | undefined, all: number): num
   return percent === 0 ? 0 : Math.max(1, Math.floor((all * percent) / 100));
 }
 
+// As of an automatic sync of an application that says nothing.
+const RETRIES = 5;
+
 /** The request for a sync that a rollout writes into an application. */
 export function operationOf(wanted: Generated): Free {
   const policy = (wanted.spec.syncPolicy ?? {}) as Free;
@@ -158,6 +160,6 @@ export function operationOf(wanted: Generated): Free {
     initiatedBy: { username: "applicationset-controller", automated: true },
     info: [{ name: "Reason", value: "ApplicationSet RollingSync triggered a sync of this Application resource" }],
     sync: { ...(policy.automated?.prune ? { prune: true } : {}), ...(policy.syncOptions ? { syncOptions: policy.syncOptions } : {}) },
-    ...(policy.retry ? { retry: policy.retry } : {}),
+    retry: policy.retry ?? { limit: RETRIES },
   };
 }
