@@ -72,6 +72,12 @@ test("terraform installs it from a mirror with a lock file, applies with it, and
   const { stderr } = await terraform("validate");
   expect(stderr).toMatch(/Invalid value.*values = "a: \[".*YAML/s);
   rmSync(join(folder, "y.tf"));
+  const dropped = `resource "outpost_application" "z" {\n  id = "z"\n  agent = "prod"\n  destination = { namespac = "web" }\n  source = { repo_url = "https://git.example.com/a.git" }\n}\n`;
+  writeFileSync(join(folder, "z.tf"), dropped);
+  expect((await terraform("validate")).stdout).toMatch(
+    /on z.tf line 4.*`destination` has no attribute `namespac` \(z.tf line 4\).*Did\s+you\s+mean\s+`namespace`\?/s,
+  );
+  rmSync(join(folder, "z.tf"));
   const schema = JSON.parse((await run("terraform", ["providers", "schema", "-json"])).stdout);
   expect(schema).toEqual(JSON.parse(readFileSync(new URL("generated/schema.json", import.meta.url), "utf8")));
   expect((await terraform("destroy", "-auto-approve")).code).toBe(0);

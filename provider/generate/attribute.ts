@@ -151,7 +151,7 @@ function rulesOf(schemas: Schemas, schema: JsonSchema): Rules | undefined {
     maximum,
     minItems,
     maxItems: schema.maxItems ?? schema.maxProperties,
-    integer: schema.type === "integer",
+    integer: mark(schema.type === "integer"),
     json: isFreeForm(schema) ? "object" : undefined,
     each: element && rulesOf(schemas, element),
   });

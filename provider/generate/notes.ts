@@ -18,4 +18,6 @@ attribute is refused as before. A task (\`outpost_task\`) is made again.
 ## Misspelt attributes inside objects
 
 Terraform refuses an unknown attribute of a resource, but drops one inside an object without a word: \`source = { target_revison = "v1" }\` deploys
-the default branch. No provider is told of it.`;
+the default branch, and no provider is told. The provider therefore reads the \`.tf\` files of the configuration and of its modules, and warns
+of such names with their file and line. It cannot see into objects that are worked out (variables, locals, \`merge\`, \`for\`), or into
+\`.tf.json\` files: look at the plan there.`;

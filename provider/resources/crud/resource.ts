@@ -13,10 +13,13 @@ import { checkReferences } from "../references.ts";
 import { planIdentity } from "../replace.ts";
 import { importForm, parseImportId, placeOf, printStored } from "../scope.ts";
 import { noteReady, planWait } from "../unready.ts";
+import { Watch } from "../written/warn.ts";
 import { create } from "./create.ts";
 import { kindOf, limitOf, type ResourceKind, stateOf, type Ways } from "./kind.ts";
 import { remove } from "./remove.ts";
 import { update } from "./update.ts";
+
+const watch = new Watch(process.cwd());
 
 /** How long a read may take, and a plan that only wants to know whether the key is good. */
 const READ_MS = 60_000;
@@ -42,6 +45,7 @@ async function validate({ noun, ways, attributes, spec }: ResourceKind, config: 
   if (attributes.project && field(config, "project") !== null && field(config, "org") === null)
     diagnostics.error("Project without organisation", "A project is within an organisation: give `org` too.", [{ attr: "project" }]);
   ways.validate?.(config, diagnostics);
+  watch.warn(noun.type, attributes, config, diagnostics);
   await checkForms(noun.collection, spec, config, diagnostics);
 }
 
