@@ -121,7 +121,7 @@ test.each<[string, string, Partial<RepoAccess>]>([
   [
     "a password that nobody asks for",
     `Basic ${Buffer.from("ana:canary").toString("base64")}`,
-    { username: "ana", password: new Secret("canary"), forceBasicAuth: true },
+    { username: "ana", password: new Secret("canary"), forceHttpBasicAuth: true },
   ],
 ])("%s goes with the first request", async (_, authorization, credentials) => {
   const name = await bench.repository({ "a.yaml": configMap("a") });
@@ -146,7 +146,7 @@ test("a client's certificate, and the authority of a host", async () => {
   const front = await startFront({ to: bench.git.port, tls: { certificate: certificate!, key: key!, clients: clientCert } });
   try {
     const url = `${front.url}/${name}.git`;
-    const whole = { url, ca, tlsClientCert: clientCert, tlsClientKey: new Secret(clientKey!) };
+    const whole = { url, ca, tlsClientCertData: clientCert, tlsClientCertKey: new Secret(clientKey!) };
     expect(await names(whole)).toEqual(["a"]);
     expect(await reason({ ...whole, ca: undefined })).toBe("CertificateUntrusted");
     expect(await reason({ url, ca })).not.toBe("done");

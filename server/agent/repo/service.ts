@@ -285,11 +285,11 @@ export class RepoService implements RepoApi {
 
   /** The files of a commit: with what its pointers and submodules stand for, where the repository allows it. */
   async #tree(mirror: Mirror, repo: RepoAccess, commit: string): Promise<Outcome<Tree>> {
-    if (!repo.lfs && !repo.submodules) return mirror.tree(repo, commit);
+    if (!repo.enableLfs && !repo.submodules) return mirror.tree(repo, commit);
     const id = digest([
       [repo, ...(repo.ways ?? [])].map(identityOf),
       commit,
-      repo.lfs ?? false,
+      repo.enableLfs ?? false,
       repo.submodules ?? false,
       repo.sourceRepos ?? null,
     ]);
@@ -297,7 +297,7 @@ export class RepoService implements RepoApi {
     if (known) return done(known);
     const open = async (at: RepoAccess, sha: string): Promise<Outcome<Tree>> => {
       const tree = await this.#mirror(at).tree(at, sha);
-      return tree.kind === "done" && repo.lfs ? done(this.#lfs.over(tree.value, at)) : tree;
+      return tree.kind === "done" && repo.enableLfs ? done(this.#lfs.over(tree.value, at)) : tree;
     };
     const tree = await open(repo, commit);
     const whole = tree.kind === "done" && repo.submodules ? await withModules(tree.value, repo, open, this.#options.allowLocal) : tree;

@@ -94,9 +94,9 @@ export interface RepoAccess {
   forceHttp?: boolean;
   bearerToken?: Secret;
   /** The password goes with the first request: the server does not ask for it. */
-  forceBasicAuth?: boolean;
-  tlsClientCert?: string;
-  tlsClientKey?: Secret;
+  forceHttpBasicAuth?: boolean;
+  tlsClientCertData?: string;
+  tlsClientCertKey?: Secret;
   githubApp?: { id: string; installationId?: string; baseUrl?: string };
   githubAppPrivateKey?: Secret;
   /** The file of a service account of Google Cloud. */
@@ -107,7 +107,7 @@ export interface RepoAccess {
   azurePrincipal?: { tenantId: string; clientId: string; authority?: string };
   azurePrincipalSecret?: Secret;
   /** Files that are pointers of Git LFS are fetched. */
-  lfs?: boolean;
+  enableLfs?: boolean;
   submodules?: boolean;
   /** What is kept for other places, by the beginnings of their addresses: submodules may be there. */
   ways?: RepoAccess[];

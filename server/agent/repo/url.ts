@@ -16,8 +16,8 @@ export const AZURE_DEVOPS = /^(dev\.azure\.com|[a-z0-9-]+\.visualstudio\.com)$/i
  * through a proxy of his own is not what the host said.
  */
 export function identityOf(repo: RepoAccess) {
-  const { password, sshPrivateKey, bearerToken, tlsClientKey, githubAppPrivateKey, gcpServiceAccountKey, azurePrincipalSecret } = repo;
-  const secrets = [password, sshPrivateKey, bearerToken, tlsClientKey, githubAppPrivateKey].map((secret) => secret?.reveal() ?? "");
+  const { password, sshPrivateKey, bearerToken, tlsClientCertKey, githubAppPrivateKey, gcpServiceAccountKey, azurePrincipalSecret } = repo;
+  const secrets = [password, sshPrivateKey, bearerToken, tlsClientCertKey, githubAppPrivateKey].map((secret) => secret?.reveal() ?? "");
   const { url, username = "", githubApp = "", azureWorkloadIdentity, azurePrincipal = "" } = repo;
   // Only where there are some: folders that older versions made keep their names.
   const clouds = gcpServiceAccountKey || azureWorkloadIdentity || azurePrincipal;

@@ -15,7 +15,7 @@ const SECRETS = [
   "password",
   "sshPrivateKey",
   "bearerToken",
-  "tlsClientKey",
+  "tlsClientCertKey",
   "githubAppPrivateKey",
   "gcpServiceAccountKey",
   "azurePrincipalSecret",

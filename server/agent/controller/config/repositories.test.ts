@@ -71,7 +71,7 @@ test("a repository's own credentials come before a template's, and all of a temp
   expect(all.find("https://h/own")).toMatchObject({ username: "own" });
   expect(all.find("https://h/own").githubApp).toBeUndefined();
   expect(all.find("https://h/bearer").githubApp).toBeUndefined();
-  expect(all.find("https://h/none")).toMatchObject({ githubApp: { id: "7" }, proxy: "http://proxy", noProxy: "x", lfs: true });
+  expect(all.find("https://h/none")).toMatchObject({ githubApp: { id: "7" }, proxy: "http://proxy", noProxy: "x", enableLfs: true });
 });
 
 test("what is kept for a project is for that project alone, and comes before what is for everybody", () => {

@@ -72,7 +72,7 @@ export async function ask(to: string, repo: RepoAccess, question: Question): Pro
 /** What TLS needs of a repository. */
 export const tlsOf = (repo: RepoAccess) => ({
   ...(repo.ca ? { ca: repo.ca } : {}),
-  ...(repo.tlsClientCert && repo.tlsClientKey ? { cert: repo.tlsClientCert, key: repo.tlsClientKey.reveal() } : {}),
+  ...(repo.tlsClientCertData && repo.tlsClientCertKey ? { cert: repo.tlsClientCertData, key: repo.tlsClientCertKey.reveal() } : {}),
   rejectUnauthorized: !repo.insecure,
 });
 

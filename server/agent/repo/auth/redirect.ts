@@ -40,8 +40,8 @@ export async function redirected(repo: RepoAccess): Promise<Outcome<RepoAccess>>
       if (![301, 302, 303, 307, 308].includes(answer.statusCode) || typeof location !== "string") {
         const url = at.slice(0, -REFS.length);
         const same = new URL(url).host === from.host;
-        const { proxy, noProxy, ca, insecure, lfs, submodules, depth } = repo;
-        return done(same ? { ...repo, url } : { url, proxy, noProxy, ca, insecure, lfs, submodules, depth });
+        const { proxy, noProxy, ca, insecure, enableLfs, submodules, depth } = repo;
+        return done(same ? { ...repo, url } : { url, proxy, noProxy, ca, insecure, enableLfs, submodules, depth });
       }
       const next = URL.canParse(location, at) ? new URL(location, at) : undefined;
       if (!next || !["https:", "http:"].includes(next.protocol)) return refuse("to what is not a web address");

@@ -142,13 +142,13 @@ async function credentials(repo: RepoAccess, folder: string, pin: string[]): Pro
   }
   if (repo.ca) env.GIT_SSL_CAINFO = await file("ca.pem", repo.ca);
   if (repo.insecure) env.GIT_SSL_NO_VERIFY = "true";
-  if (repo.tlsClientCert && repo.tlsClientKey) {
-    env.GIT_SSL_CERT = await file("client.pem", repo.tlsClientCert);
-    env.GIT_SSL_KEY = await file("client.key", repo.tlsClientKey.reveal());
+  if (repo.tlsClientCertData && repo.tlsClientCertKey) {
+    env.GIT_SSL_CERT = await file("client.pem", repo.tlsClientCertData);
+    env.GIT_SSL_KEY = await file("client.key", repo.tlsClientCertKey.reveal());
   }
   // What is sent unasked goes to the repository's own origin alone. A token with a quote or a line's end could say more to git than it is.
-  const { bearerToken, forceBasicAuth, password } = repo;
-  if (bearerToken || (forceBasicAuth && password)) {
+  const { bearerToken, forceHttpBasicAuth, password } = repo;
+  if (bearerToken || (forceHttpBasicAuth && password)) {
     const authorization = bearerToken
       ? `Bearer ${bearerToken.reveal().replace(/[^\x21-\x7e]|["\\]/g, "")}`
       : `Basic ${Buffer.from(`${repo.username || "x-access-token"}:${password!.reveal()}`).toString("base64")}`;

@@ -153,7 +153,7 @@ describe("submodules", () => {
 
 describe("Git LFS", () => {
   const ask = (name: string, repo: Partial<RepoAccess> = {}) =>
-    bench.request(name, {}, { repo: { url: `${lfs.url}/${name}.git`, lfs: true, ...repo } });
+    bench.request(name, {}, { repo: { url: `${lfs.url}/${name}.git`, enableLfs: true, ...repo } });
   afterEach(() => {
     lfs.answer(undefined);
     lfs.give(undefined);
@@ -165,7 +165,7 @@ describe("Git LFS", () => {
     const before = lfs.seen.length;
     expect(await bench.names({ ...ask(name), freshness: "hard" })).toEqual(["large", "b"]);
     expect(lfs.seen.length).toBe(before);
-    expect(await bench.names(ask(name, { lfs: false }))).toEqual(["b"]);
+    expect(await bench.names(ask(name, { enableLfs: false }))).toEqual(["b"]);
   });
 
   test("the host's own credentials go to the batch interface, and what it gives to the content", async () => {
@@ -179,7 +179,7 @@ describe("Git LFS", () => {
   test("in a submodule they are its own host's", async () => {
     const module = await bench.repository({ "m.yaml": lfs.put(configMap("below")) });
     const name = await bench.repository({ ".gitmodules": modules(["m", `../${module}.git`]), m: { module: await tip(module) } });
-    const repo = { url: `${lfs.url}/${name}.git`, lfs: true, submodules: true };
+    const repo = { url: `${lfs.url}/${name}.git`, enableLfs: true, submodules: true };
     expect(await bench.names(bench.request(name, { path: "m" }, { repo }))).toEqual(["below"]);
   });
 
@@ -230,7 +230,7 @@ describe("Git LFS", () => {
 
   test("over SSH it is said by name that it is not read", async () => {
     const name = await bench.repository({ "a.yaml": lfs.put(configMap("ssh")) });
-    expect(await bench.names(bench.request(name, {}, { repo: { url: bench.git.cloneUrl(name), lfs: true } }))).toMatch(
+    expect(await bench.names(bench.request(name, {}, { repo: { url: bench.git.cloneUrl(name), enableLfs: true } }))).toMatch(
       /^(RepositoryNotFound|RepositoryUnreachable)/,
     );
   });

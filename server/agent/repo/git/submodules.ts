@@ -121,14 +121,16 @@ function wayTo({ path, url: given }: Module, parent: RepoAccess, top: RepoAccess
   if (url === undefined) return refuse("leads above its host");
   if (isCrooked(url)) return refuse('has ".." or an encoded "/", "." or "%" in its path: write the path plainly');
   if (/^[a-z]+:\/\/[^/]*:[^/]*@/i.test(url)) return refuse("has a password; keep it in a credential template");
-  const { ways = [], lfs, proxy, noProxy, knownHosts } = top;
+  const { ways = [], enableLfs, proxy, noProxy, knownHosts } = top;
   const normal = normaliseUrl(url);
   const way = ways.filter(({ url: prefix }) => isBelow(normal, normaliseUrl(prefix))).sort((a, b) => b.url.length - a.url.length)[0];
   // What a template lent to the parent is for addresses below the template's own.
   const same = placeOf(url) === placeOf(parent.url) && (!parent.lentBelow || isBelow(normal, normaliseUrl(parent.lentBelow)));
   if (!way && !same && placeOf(url) === placeOf(parent.url)) return gitAccess(anonymous({ ...parent, url }), { allowLocal });
   if (!way && !same) return refuse("is on another host, for which no repository or credential template is kept");
-  const full: RepoAccess = way ? { ...(signsIn(way) ? {} : { proxy, noProxy, knownHosts }), ...way, url, lfs, ways } : { ...parent, url };
+  const full: RepoAccess = way
+    ? { ...(signsIn(way) ? {} : { proxy, noProxy, knownHosts }), ...way, url, enableLfs, ways }
+    : { ...parent, url };
   return gitAccess(lends(top, url) ? full : anonymous(full), { allowLocal });
 }
 
@@ -136,8 +138,19 @@ function wayTo({ path, url: given }: Module, parent: RepoAccess, top: RepoAccess
 const lends = ({ url: own, sourceRepos }: RepoAccess, url: string): boolean =>
   !sourceRepos || normaliseUrl(url) === normaliseUrl(own) || permitsSource({ sourceRepos: [...sourceRepos] }, url);
 
-function anonymous({ url, lfs, ways, proxy, noProxy, knownHosts, ca, insecure, insecureIgnoreHostKey, depth }: RepoAccess): RepoAccess {
-  return { url, lfs, ways, proxy, noProxy, knownHosts, ca, insecure, insecureIgnoreHostKey, depth };
+function anonymous({
+  url,
+  enableLfs,
+  ways,
+  proxy,
+  noProxy,
+  knownHosts,
+  ca,
+  insecure,
+  insecureIgnoreHostKey,
+  depth,
+}: RepoAccess): RepoAccess {
+  return { url, enableLfs, ways, proxy, noProxy, knownHosts, ca, insecure, insecureIgnoreHostKey, depth };
 }
 
 /** The scheme, user and host: where the parent's credentials may go. */
