@@ -139,6 +139,7 @@ export const operations = {
   testCluster: {"method":"POST","path":"/v1/clusters/{id}/test","access":"editor","scoped":true,"waits":true},
   testRepository: {"method":"POST","path":"/v1/repositories/{id}/test","access":"editor","scoped":true,"waits":true},
   watch: {"method":"GET","path":"/v1/watch/{collection}","access":"viewer","scoped":true,"waits":true},
+  watchAll: {"method":"GET","path":"/v1/watch","access":"viewer","scoped":true,"waits":true},
   watchTasks: {"method":"GET","path":"/v1/tasks/watch","access":"viewer","scoped":true,"waits":true},
   whoAmI: {"method":"GET","path":"/v1/whoami","access":"any","scoped":false},
   workerHello: {"method":"GET","path":"/v1/worker/hello","access":"public","scoped":false},

@@ -1355,6 +1355,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Follow several collections in one stream: the objects there are, a bookmark, then every change in order */
+        get: operations["watchAll"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/watch/{collection}": {
         parameters: {
             query?: never;
@@ -3596,6 +3613,7 @@ export interface components {
             project?: components["schemas"]["Label"];
             uid: string;
             version: string;
+            /** @description Left out of managed objects. */
             origin?: components["schemas"]["Origin"];
             /** @description `owner.name` of the object. */
             owner?: string;
@@ -4245,7 +4263,7 @@ export interface components {
             /** @description Whether the task has ended and no line is missing. */
             complete: boolean;
         };
-        /** @description One server-sent event. `id` is the version to resume from; `event` is put, delete or bookmark; `data` is the object's JSON, or `{id, org, project}` of a deleted one. */
+        /** @description One server-sent event. `id` is the version to resume from; `event` is put, delete or bookmark; `data` is the object's JSON, or `{id, org, project}` of one that is gone or that no longer fits the filter. In a stream of several collections `data` is `{collection, object}`, or `{collection, id, org, project}`. */
         WatchEvent: {
             id: string;
             /** @enum {string} */
@@ -4690,6 +4708,14 @@ export interface components {
         view: "full" | "summary";
         /** @description Comma-separated fields, at most 4: `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` or `labels.KEY`. None counts all objects together. */
         by: string;
+        /** @description As `filter` of a list, over the fields `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` and `labels.KEY`. An object that no longer fits is told of as deleted. */
+        watched: string;
+        /** @description Comma-separated collections: `applications,agents`. */
+        collections: string;
+        /** @description Version to resume from; also the header `Last-Event-ID`. */
+        since: string;
+        /** @description The stream ends after this time. */
+        seconds: number;
         /** @description Also list the objects of the scopes below this one. */
         inherited: boolean;
         /** @description Take over a discovered object: from now on this service manages the same object of the cluster. Without it a discovered object is not changed (`not_adopted`). */
@@ -7394,7 +7420,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                collection: "organizations" | "projects" | "agents" | "delegates" | "repositories" | "clusters" | "applications" | "applicationsets" | "appprojects" | "repositorycredentials" | "repositorycertificates" | "gnupgkeys" | "webhooks" | "pipelines" | "argoprojectmappings";
+                collection: "agents" | "applications" | "applicationsets" | "appprojects" | "argoprojectmappings" | "clusters" | "delegates" | "gnupgkeys" | "organizations" | "pipelines" | "projects" | "repositories" | "repositorycertificates" | "repositorycredentials" | "webhooks";
             };
             cookie?: never;
         };
@@ -9120,6 +9146,44 @@ export interface operations {
             "4XX": components["responses"]["Problem"];
         };
     };
+    watchAll: {
+        parameters: {
+            query: {
+                /** @description Organisation the object is in; none means the account itself. */
+                org?: components["parameters"]["org"];
+                /** @description Project within `org`. */
+                project?: components["parameters"]["project"];
+                /** @description Comma-separated collections: `applications,agents`. */
+                collections: components["parameters"]["collections"];
+                /** @description As `filter` of a list, over the fields `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` and `labels.KEY`. An object that no longer fits is told of as deleted. */
+                filter?: components["parameters"]["watched"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
+                /** @description Version to resume from; also the header `Last-Event-ID`. */
+                since?: components["parameters"]["since"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+                /** @description The stream ends after this time. */
+                timeoutSeconds?: components["parameters"]["seconds"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["WatchEvent"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+        };
+    };
     watch: {
         parameters: {
             query?: {
@@ -9127,10 +9191,17 @@ export interface operations {
                 org?: components["parameters"]["org"];
                 /** @description Project within `org`. */
                 project?: components["parameters"]["project"];
+                /** @description As `filter` of a list, over the fields `id`, `origin`, `org`, `project`, `agent`, `cluster`, `repository`, `sync`, `health`, `owner` and `labels.KEY`. An object that no longer fits is told of as deleted. */
+                filter?: components["parameters"]["watched"];
+                /** @description `summary`: each item is a Summary, which is a fraction of the whole object. */
+                view?: components["parameters"]["view"];
+                /** @description Version to resume from; also the header `Last-Event-ID`. */
+                since?: components["parameters"]["since"];
+                /** @description Also list the objects of the scopes below this one. */
+                inherited?: components["parameters"]["inherited"];
+                /** @description The stream ends after this time. */
+                timeoutSeconds?: components["parameters"]["seconds"];
                 id?: components["schemas"]["Label"];
-                since?: string;
-                inherited?: boolean;
-                timeoutSeconds?: number;
             };
             header?: never;
             path: {

@@ -239,7 +239,7 @@ function expand(path: string, short: Json, tag: string): Json {
   }
   if (short.scoped) parameters.push(param("org"), param("project"));
   if (short.paged) parameters.push(param("limit"), param("cursor"));
-  if (short.counted) parameters.push(...["by", "filter", "inherited"].map(param));
+  parameters.push(...(short.named ?? []).map(param));
   if (short.idempotent) parameters.push(param("idempotencyKey"));
   for (const [name, { required, ...schema }] of Object.entries<Json>(short.query ?? {})) {
     parameters.push({ name, in: "query", ...(required ? { required: true } : {}), schema });

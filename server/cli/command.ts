@@ -10,6 +10,7 @@ import { NOUNS } from "./objects/nouns.ts";
 import { readVerbs } from "./objects/read.ts";
 import { chartsVerb, refsVerb, testVerb } from "./objects/verbs/connections.ts";
 import { countVerb } from "./objects/verbs/count.ts";
+import { watchAllVerb } from "./objects/verbs/watch-all.ts";
 import { rotateVerb, secretVerb } from "./objects/verbs/webhook.ts";
 import { workerVerbs } from "./objects/workers.ts";
 import { applyVerb, writeVerbs } from "./objects/write.ts";
@@ -66,6 +67,7 @@ export function outpost(io: Io): Command {
     programOf(command, io, noun.word);
   }
   applyVerb(root, io);
+  watchAllVerb(root, io);
   root.commandsGroup("Work and people:");
   taskVerbs(root, io);
   runsVerbs(root, io);

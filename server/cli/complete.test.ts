@@ -36,6 +36,11 @@ function service({ operation, url }: Seen) {
   if (operation === "exportAudit") return { type: "application/x-ndjson", body: '{"seq":1}\n' };
   if (operation === "getTaskArtifact") return { type: "application/octet-stream", body: "bytes" };
   if (operation && ["runPipeline", "getRun", "cancelRun", "approveStep", "rejectStep"].includes(operation)) return { body: run };
+  if (operation === "watchAll")
+    return {
+      type: "text/event-stream",
+      body: `id: 5\nevent: put\ndata: ${JSON.stringify({ collection: "agents", object: { id: "a" } })}\n\n`,
+    };
   if (operation === "watch")
     return {
       type: "text/event-stream",
@@ -112,6 +117,7 @@ Object.assign(lines, {
   getTaskLogs: ["task", "logs", "t"],
   retryTask: ["task", "retry", "t"],
   watchTasks: ["task", "watch"],
+  watchAll: ["watch", "app,agent", "--filter", "health!=Healthy"],
   getTaskArtifact: ["task", "artifact", "get", "t", "report.txt", "--to", "-"],
   runPipeline: ["pipeline", "run", "p", "--input", "tag=v1"],
   listRuns: ["run", "list", "--pipeline", "p"],
@@ -137,7 +143,7 @@ test.each(forPeople)("%s can be reached from the command line", async (operation
   // Watching goes on until Ctrl-C.
   const stop = new AbortController();
   const answers = (seen: Seen) => {
-    if (seen.operation === "watchTasks") setTimeout(() => stop.abort(), 50);
+    if (seen.operation === "watchTasks" || seen.operation === "watchAll") setTimeout(() => stop.abort(), 50);
     return service(seen);
   };
   const me = person(answers, { signal: stop.signal });

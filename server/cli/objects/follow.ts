@@ -22,17 +22,25 @@ export interface Followed {
 }
 
 /** Follows a collection, or one object of it, across lost connections until the signal ends it. */
-export async function* follow(api: Api, noun: Noun, what: Followed, signal: AbortSignal): AsyncGenerator<Change> {
+export const follow = (api: Api, { collection }: Noun, what: Followed, signal: AbortSignal): AsyncGenerator<Change> =>
+  changes(api, "watch", { path: { collection }, query: { ...what } }, signal);
+
+/** Follows several collections in one stream; the `object` of each change says its collection. */
+export const followAll = (api: Api, query: Record<string, string | boolean | undefined>, signal: AbortSignal): AsyncGenerator<Change> =>
+  changes(api, "watchAll", { query }, signal);
+
+interface Asked {
+  path?: Record<string, string>;
+  query: Record<string, string | boolean | undefined>;
+}
+
+async function* changes(api: Api, operation: "watch" | "watchAll", asked: Asked, signal: AbortSignal): AsyncGenerator<Change> {
   let since: string | undefined;
   let first = true;
   while (!signal.aborted) {
     try {
-      const query = { ...what, since, timeoutSeconds: WATCH_SECONDS };
-      const answer = await api.send(
-        "watch",
-        { path: { collection: noun.collection }, query, headers: { accept: "text/event-stream" } },
-        signal,
-      );
+      const query = { ...asked.query, since, timeoutSeconds: WATCH_SECONDS };
+      const answer = await api.send(operation, { ...asked, query, headers: { accept: "text/event-stream" } }, signal);
       for await (const event of readEvents(answer.body as unknown as AsyncIterable<Uint8Array>)) {
         if (event.id) since = event.id;
         if (event.event === "bookmark") {

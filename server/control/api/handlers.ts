@@ -45,7 +45,7 @@ import { getTask, getTaskLogs, listTasks } from "./tasks/read.ts";
 import { retryTask } from "./tasks/retry.ts";
 import { watchTasks } from "./tasks/watch.ts";
 import type { Handlers } from "./typed.ts";
-import { watch } from "./watch.ts";
+import { watch, watchAll } from "./watching/watch.ts";
 import { receiveWebhook } from "./webhooks/receive.ts";
 import { rotateWebhookSecret } from "./webhooks/rotate.ts";
 import { getWebhookSecret, withAddress } from "./webhooks/secret.ts";
@@ -70,7 +70,8 @@ export function handlers(s: Services): Handlers {
     patchArgoProjectMapping: thenRescope(s, ofNouns.patchArgoProjectMapping),
     deleteArgoProjectMapping: thenRescope(s, ofNouns.deleteArgoProjectMapping),
     countObjects: count(s),
-    watch: (call) => watch(s, call),
+    watch: watch(s),
+    watchAll: watchAll(s),
 
     syncApplication: syncApplication(s),
     refreshApplication: refreshApplication(s),

@@ -27,6 +27,11 @@ export class EventStream {
     return this.#write(`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
+  /** An event whose data is JSON already, on one line. */
+  text(id: number, event: "put" | "delete" | "bookmark", data: string): Promise<void> {
+    return this.#write(`id: ${id}\nevent: ${event}\ndata: ${data}\n\n`);
+  }
+
   comment(text: string): Promise<void> {
     return this.#write(`: ${text}\n\n`);
   }

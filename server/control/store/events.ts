@@ -1,3 +1,4 @@
+import type { Facets } from "../domain/lists/predicate.ts";
 import type { Row, Sql } from "./sql.ts";
 
 export interface Event {
@@ -8,6 +9,8 @@ export interface Event {
   id: string;
   /** None for a delete. */
   object: Record<string, unknown> | undefined;
+  /** The facets before the change; false if there was no object, undefined if it is not known. */
+  was?: Facets | false | undefined;
 }
 
 /** The newest version and the last one that is no longer in the log. */
@@ -19,7 +22,7 @@ export async function logBounds(sql: Sql, account: string): Promise<{ version: n
 /** The next events after a version, in order, of all collections: the reader filters, and so always knows how far it has come. */
 export async function eventsAfter(sql: Sql, account: string, version: number, limit: number): Promise<Event[]> {
   const rows = await sql.query(
-    "select version, collection, org, project, id, object from events where account = $1 and version > $2 order by version limit $3",
+    "select version, collection, org, project, id, object, was from events where account = $1 and version > $2 order by version limit $3",
     [account, version, limit],
   );
   return rows.map((r: Row) => ({
@@ -29,6 +32,7 @@ export async function eventsAfter(sql: Sql, account: string, version: number, li
     project: r.project,
     id: r.id,
     object: r.object ?? undefined,
+    was: r.was ?? undefined,
   }));
 }
 

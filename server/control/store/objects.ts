@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Found, Origin } from "../domain/discover.ts";
+import { type Facets, facetsOf } from "../domain/lists/predicate.ts";
 import { type Collection, isDiscovered } from "../domain/nouns.ts";
 import type { Scope } from "../domain/scope.ts";
 import type { Row, Sql } from "./sql.ts";
@@ -26,6 +27,10 @@ export interface Stored extends Scope {
 
 export const COLUMNS =
   "account, collection, org, project, id, uid, generation, version, created_at, updated_at, deletion_requested_at, spec, status, origin, found, agent_uid";
+
+/** The facets of a row, by their names: what an event remembers of the object before it. */
+const FACETS_BEFORE =
+  "id, origin, org, project, f_agent as agent, f_cluster as cluster, f_repository as repository, f_sync as sync, f_health as health, f_owner as owner, f_labels as labels";
 
 export function toStored(row: Row): Stored {
   return {
@@ -121,7 +126,7 @@ export async function insertObjects(w: Writer, objects: readonly NewObject[]): P
   const stored = rows.map(({ uid }) => byUid.get(uid)!);
   await addEvents(
     w,
-    stored.map((o) => ({ ...placeOf(o), version: o.version, object: view(o) })),
+    stored.map((o) => ({ ...placeOf(o), version: o.version, object: view(o), was: false as const })),
   );
   return stored;
 }
@@ -129,9 +134,11 @@ export async function insertObjects(w: Writer, objects: readonly NewObject[]): P
 /** Stores what has changed of an object, with its event; gives it with its new version. One that is written to is no longer released. */
 export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
   const rows = await w.query(
-    `update objects set generation = $6, version = $7, updated_at = outpost_now(), deletion_requested_at = $8, spec = $9::jsonb, status = $10::jsonb,
+    `with was as (select ${FACETS_BEFORE} from objects where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5)
+     update objects set generation = $6, version = $7, updated_at = outpost_now(), deletion_requested_at = $8, spec = $9::jsonb, status = $10::jsonb,
        released = released and generation = $6, origin = $11, found = $12::jsonb, agent_uid = $13
-     where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5 returning ${COLUMNS}`,
+     where account = $1 and collection = $2 and org = $3 and project = $4 and id = $5
+     returning ${COLUMNS}, (select jsonb_strip_nulls(to_jsonb(was)) from was) as was`,
     [
       o.account,
       o.collection,
@@ -149,19 +156,19 @@ export async function updateObject(w: Writer, o: Stored): Promise<Stored> {
     ],
   );
   const stored = toStored(rows[0]!);
-  await addEvent(w, stored, view(stored));
+  await addEvent(w, stored, view(stored), rows[0]!.was);
   return stored;
 }
 
 /** Puts an object into another place: watchers see it go from the one and come to the other. Its uid stays. */
 export async function relocateObject(w: Writer, o: Stored, place: { org: string; project: string; id: string }): Promise<Stored> {
-  await addEvent(w, { ...o, version: w.nextVersion() }, undefined);
+  await addEvent(w, { ...o, version: w.nextVersion() }, undefined, facetsOf(o));
   const rows = await w.query(
     `update objects set org = $3, project = $4, id = $5, version = $6, updated_at = outpost_now() where account = $1 and uid = $2 returning ${COLUMNS}`,
     [o.account, o.uid, place.org, place.project, place.id, w.nextVersion()],
   );
   const stored = toStored(rows[0]!);
-  await addEvent(w, stored, view(stored));
+  await addEvent(w, stored, view(stored), false);
   return stored;
 }
 
@@ -179,7 +186,7 @@ export async function removeObject(w: Writer, o: Stored): Promise<void> {
   await w.query("delete from object_references where account = $1 and from_uid = $2", [o.account, o.uid]);
   await w.query("delete from deliveries where account = $1 and uid = $2", [o.account, o.uid]);
   await w.query("delete from objects where account = $1 and uid = $2", [o.account, o.uid]);
-  await addEvent(w, { ...o, version: w.nextVersion() }, undefined);
+  await addEvent(w, { ...o, version: w.nextVersion() }, undefined, facetsOf(o));
 }
 
 /** Which of these ids objects have, by `idText`. */
@@ -209,17 +216,17 @@ export interface Place extends Scope {
 export const idText = ({ collection, org, project, id }: Omit<Place, "account">): string => `${collection}/${org}/${project}/${id}`;
 const placeOf = ({ account, collection, org, project, id }: Place): Place => ({ account, collection, org, project, id });
 
-async function addEvent(w: Writer, o: Stored, object: Record<string, unknown> | undefined): Promise<void> {
-  await addEvents(w, [{ ...placeOf(o), version: o.version, object }]);
+async function addEvent(w: Writer, o: Stored, object: Record<string, unknown> | undefined, was: Facets | false): Promise<void> {
+  await addEvents(w, [{ ...placeOf(o), version: o.version, object, was }]);
 }
 
-type NewEvent = Place & { version: number; object: Record<string, unknown> | undefined };
+type NewEvent = Place & { version: number; object: Record<string, unknown> | undefined; was: Facets | false };
 
 async function addEvents(w: Writer, events: readonly NewEvent[]): Promise<void> {
   await w.query(
-    `insert into events (account, version, at, collection, org, project, id, object)
-     select account, version, outpost_now(), collection, org, project, id, object
-     from jsonb_to_recordset($1::jsonb) e(account text, version bigint, collection text, org text, project text, id text, object jsonb)`,
+    `insert into events (account, version, at, collection, org, project, id, object, was)
+     select account, version, outpost_now(), collection, org, project, id, object, was
+     from jsonb_to_recordset($1::jsonb) e(account text, version bigint, collection text, org text, project text, id text, object jsonb, was jsonb)`,
     [JSON.stringify(events)],
   );
 }

@@ -1,4 +1,4 @@
-import type { Paths } from "./fields.ts";
+import { FACETS, type Facet, type Field, type Paths } from "./fields.ts";
 import type { Operator, Term } from "./filter.ts";
 
 /** The part of an object that filters look at. */
@@ -27,6 +27,26 @@ const CONDITIONS: Readonly<Record<Operator, Holds>> = {
 /** Whether all terms hold of an object. It answers as the condition in SQL does (`store/lists/filter.ts`); a test compares the two. */
 export const matches = (terms: readonly Term[], object: Filterable): boolean =>
   terms.every(({ paths, operator, values }) => CONDITIONS[operator](textAt(paths, object), values));
+
+/** The texts that filters of streams look at: read once from an event, and asked for by each of its watchers. */
+export type Facets = Partial<Record<Facet, string>> & { labels?: Record<string, string> };
+
+const NAMES = Object.keys(FACETS) as Facet[];
+
+export function facetsOf(object: Filterable): Facets {
+  const texts = NAMES.map((name) => [name, textAt(FACETS[name], object)] as const).filter(([, text]) => text !== undefined);
+  const { spec, found } = object as { spec: { labels?: object }; found?: { live?: { labels?: object } } };
+  return { ...Object.fromEntries(texts), labels: { ...found?.live?.labels, ...spec.labels } as Record<string, string> };
+}
+
+/** Whether a field is among the facets. */
+export const isFaceted = ({ facet, label }: Field): boolean => facet !== undefined || label !== undefined;
+
+/** `matches` for terms whose fields are all among the facets. */
+export const matchesFacets = (terms: readonly Term[], facets: Facets): boolean =>
+  terms.every(({ facet, label, operator, values }) => CONDITIONS[operator](facet ? facets[facet] : labelOf(facets, label!), values));
+
+const labelOf = ({ labels }: Facets, key: string): string | undefined => (labels && Object.hasOwn(labels, key) ? labels[key] : undefined);
 
 /** The text of a field, as PostgreSQL's `#>>` gives it. */
 export function textAt(paths: Paths, object: Filterable): string | undefined {

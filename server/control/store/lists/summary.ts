@@ -1,3 +1,4 @@
+import type { Facets } from "../../domain/lists/predicate.ts";
 import type { Schemas } from "../../domain/nouns.ts";
 import type { Row } from "../sql.ts";
 
@@ -8,13 +9,14 @@ export const SUMMARY_COLUMNS =
   "org, project, id, uid, version, origin, f_owner, f_agent, f_cluster, f_namespace, f_repository, f_sync, f_health, f_revision, f_labels, created_at, updated_at, deletion_requested_at";
 
 /** A row as a Summary. */
-export function toSummary(row: Row): Summary {
-  const texts = {
-    org: row.org || undefined,
-    project: row.project || undefined,
+export const toSummary = (row: Row): Summary =>
+  summary({
+    id: row.id,
+    org: row.org,
+    project: row.project,
     uid: row.uid,
     version: String(row.version),
-    origin: row.origin === "managed" ? undefined : row.origin,
+    origin: row.origin,
     owner: row.f_owner,
     agent: row.f_agent,
     cluster: row.f_cluster,
@@ -23,10 +25,26 @@ export function toSummary(row: Row): Summary {
     sync: row.f_sync,
     health: row.f_health,
     revision: row.f_revision,
-    labels: Object.keys(row.f_labels ?? {}).length > 0 ? row.f_labels : undefined,
+    labels: row.f_labels,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     deletionRequestedAt: row.deletion_requested_at?.toISOString(),
+  });
+
+/** An object of an event, and what filters see of it, as a Summary. */
+export function summaryOf(object: Record<string, any>, facets: Facets): Summary {
+  const { uid, version, spec, status, createdAt, updatedAt, deletionRequestedAt } = object;
+  const destination = spec.destination as { namespace?: string } | undefined;
+  const sync = status.sync as { revision?: string } | undefined;
+  const texts = { uid, version, namespace: destination?.namespace, revision: sync?.revision, createdAt, updatedAt, deletionRequestedAt };
+  return summary({ ...facets, ...texts });
+}
+
+/** Leaves out what an object does not have, and what most objects have. */
+function summary({ id, ...fields }: Record<string, any>): Summary {
+  const isShown = ([name, value]: [string, unknown]) => {
+    if (value === undefined || value === null || value === "") return false;
+    return name === "labels" ? Object.keys(value).length > 0 : !(name === "origin" && value === "managed");
   };
-  return { id: row.id, ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined && text !== null)) } as Summary;
+  return { id, ...Object.fromEntries(Object.entries(fields).filter(isShown)) } as Summary;
 }
