@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { extract, type Header, pack } from "tar-stream";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
-import { type Folder, type TaskFile, taskFile, writerOf } from "./task-files.ts";
+import { type Folder, HardLinks, type TaskFile, taskFile, writerOf } from "./task-files.ts";
 
 /** What an archive may unpack to, or be made of: far more than any source, far less than a disk. */
 const BOUNDS = { entries: 100_000, bytes: 4 * 1024 * 1024 * 1024 };
@@ -172,6 +172,7 @@ export async function packInto(
   const tar = pack();
   const writing = pipeline(tar, gzip ? createGzip() : new PassThrough(), bounded(most), writerOf(file), { signal });
   const counted = counter(bounds);
+  const links = new HardLinks(workspace);
   const adding = async () => {
     // Before the first byte: reading 3 GiB of holes takes longer than most tasks may run.
     const judged = counter(bounds);
@@ -179,7 +180,7 @@ export async function packInto(
       if (typeof content !== "string" && "names" in content) await judge({ kept, signal, counted: judged }, content, name);
     for (const { name, content, kept = () => true } of parts) {
       if (typeof content === "string") await addText(tar, name, content);
-      else if ("names" in content) await addAll({ tar, workspace, kept, signal, counted }, content, name);
+      else if ("names" in content) await addAll({ tar, links, kept, signal, counted }, content, name);
       else await addFile(tar, content, name, counted);
     }
     tar.finalize();
@@ -197,7 +198,7 @@ export async function packInto(
 
 interface Packing {
   tar: ReturnType<typeof pack>;
-  workspace: string;
+  links: HardLinks;
   kept: (name: string) => boolean;
   signal: AbortSignal;
   counted: Counter;
@@ -233,7 +234,7 @@ function bounded(most: number): Transform {
 const EPOCH = new Date(0);
 
 /** Counts what a folder says that it has, without reading any of it. */
-async function judge({ kept, signal, counted }: Omit<Packing, "tar" | "workspace">, folder: Folder, below: string): Promise<void> {
+async function judge({ kept, signal, counted }: Omit<Packing, "tar" | "links">, folder: Folder, below: string): Promise<void> {
   for (const name of await folder.names()) {
     if (!kept(name)) continue;
     signal.throwIfAborted();
@@ -263,7 +264,7 @@ async function addAll(packing: Packing, folder: Folder, below: string): Promise<
       await addAll(packing, next, inner).finally(() => next.close());
     } else if (stat.isSymbolicLink()) await add(tar, { ...header, type: "symlink", linkname: await folder.link(name) });
     else if (stat.isFile()) {
-      const file = await taskFile(await folder.file(name), packing.workspace, inner);
+      const file = await taskFile(await folder.file(name), packing.links, inner);
       await addFile(tar, file, inner, packing.counted).finally(() => file.close());
     }
   }

@@ -8,7 +8,7 @@ import { patiently } from "../config/retry.ts";
 import type { Bounds } from "../config/settings.ts";
 import type { Workspace } from "../workspace.ts";
 import { boundsFor, type Packed, type PackOptions, packInto } from "./archive.ts";
-import { createTaskFile, findTaskPath, scratchFile, type TaskFile, taskFile } from "./task-files.ts";
+import { createTaskFile, findTaskPath, HardLinks, scratchFile, type TaskFile, taskFile } from "./task-files.ts";
 
 /** What the service keeps of one file. */
 export const MAX_ARTIFACT = 64 * 1024 * 1024;
@@ -51,7 +51,7 @@ export async function takeKept(kept: Kept, workspace: string, signal: AbortSigna
 async function packed(parts: readonly Packed[], options: PackOptions): Promise<Outcome<TaskFile>> {
   const to = await scratchFile(options.workspace);
   const made = await packInto(to, parts, { most: MAX_ARTIFACT, ...options });
-  if (made.kind === "done") return done(await taskFile(to, options.workspace, "the archive"));
+  if (made.kind === "done") return done(await taskFile(to, new HardLinks(options.workspace), "the archive"));
   await to.close();
   return made;
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { temporaryFolder } from "../testing/temporary.ts";
@@ -108,6 +108,41 @@ test("a file with several names is the task's when all of them are in its worksp
   const task = workspace();
   linkSync(join(task, "work/file"), join(task, "work/inner/same"));
   expect((await openTaskFile(task, join(task, "work"), "inner/same")).kind).toBe("done");
+});
+
+test("folders deeper than any archive are neither followed nor searched for names, and hold few files open", async () => {
+  const task = workspace();
+  const deep = '(mkdir("d") and chdir("d")) or die "$!" for 1..1500';
+  execFileSync("perl", ["-e", `chdir $ARGV[0]; ${deep}`, join(task, "work")]);
+  // Each link leads a thousand folders down, to the next one.
+  symlinkSync("d/".repeat(1_000), join(task, "work/down"));
+  linkSync(join(task, "work/file"), join(task, "work/inner/same"));
+  const open = () => readdirSync("/proc/self/fd").length;
+  let most = 0;
+  const watch = setInterval(() => {
+    most = Math.max(most, open());
+  }, 5);
+  const before = open();
+  try {
+    expect((await openTaskFile(task, join(task, "work"), "file")).kind).toBe("done");
+    expect(await findTaskPath(task, join(task, "work"), "down")).toMatchObject({ kind: "stop", reason: "PathRefused" });
+  } finally {
+    clearInterval(watch);
+  }
+  expect(most - before).toBeLessThan(600);
+});
+
+test("a folder of many files with several names is looked through once", async () => {
+  const task = workspace();
+  many(2_000, (i) => writeFileSync(join(task, `work/${i}`), "mine"));
+  many(2_000, (i) => linkSync(join(task, `work/${i}`), join(task, `work/inner/${i}`)));
+  const started = process.cpuUsage();
+  const packed = await takeKept({ folder: task, path: "work" }, task, never);
+  const { user, system } = process.cpuUsage(started);
+  expect(packed.kind).toBe("done");
+  if (packed.kind === "done") await packed.value.close();
+  // Each of them looking for its names takes minutes.
+  expect((user + system) / 1e6).toBeLessThan(30);
 });
 
 test("of a file that grows, what was there is sent, with its digest; a folder swapped while it is packed is not followed", async () => {

@@ -17,6 +17,8 @@ const MAX_LINKS = 40;
 const PART = 256 * 1024;
 /** Names that are looked at to find all names of one file. */
 const MAX_NAMES = 500_000;
+/** Folders one below the other that are held open: as deep as an archive goes. A task can make them a hundred thousand deep. */
+const MAX_DEPTH = 512;
 
 class Refused extends Error {
   readonly reason: string;
@@ -171,9 +173,11 @@ async function walk(workspace: string, path: string, held: Folder[]): Promise<Fo
       const to = await at.link(name);
       if (to.startsWith("/")) throw leaves(path);
       todo.unshift(...to.split("/").filter((part) => part !== "" && part !== "."));
-    } else if (found.isDirectory()) held.push(await at.folder(name));
+    } else if (found.isDirectory() && held.length > MAX_DEPTH)
+      throw new Refused("PathRefused", `${JSON.stringify(path.slice(0, 200))} leads through more than ${MAX_DEPTH} folders`);
+    else if (found.isDirectory()) held.push(await at.folder(name));
     else if (todo.length) throw missing(path);
-    else return { file: await taskFile(await at.file(name), workspace, path) };
+    else return { file: await taskFile(await at.file(name), new HardLinks(workspace), path) };
   }
   // Held once more: the caller has it for longer.
   const last = held.at(-1)!;
@@ -201,9 +205,9 @@ export async function readTaskFile(workspace: string, path: string, maxBytes: nu
 }
 
 /** An open file as one of a task's. A file with several names counts only when all of them are in the task's workspace. */
-export async function taskFile(handle: FileHandle, workspace: string, name: string): Promise<TaskFile> {
+export async function taskFile(handle: FileHandle, links: HardLinks, name: string): Promise<TaskFile> {
   const { size, mode, nlink, ino, dev } = await handle.stat();
-  if (nlink > 1 && (await namesOf(workspace, ino, dev)) < nlink) {
+  if (nlink > 1 && (await links.of(ino, dev)) < nlink) {
     await handle.close();
     throw new Refused("PathRefused", `${JSON.stringify(name)} is a hard link to a file that is not the task's`);
   }
@@ -246,29 +250,45 @@ export const writerOf = (handle: FileHandle): Writable =>
     },
   });
 
-/** How many names a file has below a folder. */
-async function namesOf(workspace: string, ino: number, dev: number): Promise<number> {
-  let count = 0;
+/** How many names the files of a workspace have in it. It is looked through once, for all files that are asked for; nothing of the task runs then. */
+export class HardLinks {
+  readonly #workspace: string;
+  #counted: Promise<ReadonlyMap<string, number>> | undefined;
+
+  constructor(workspace: string) {
+    this.#workspace = workspace;
+  }
+
+  async of(ino: number, dev: number): Promise<number> {
+    this.#counted ??= countNames(this.#workspace);
+    return (await this.#counted).get(`${dev} ${ino}`) ?? 0;
+  }
+}
+
+/** Names of files that have more than one. What lies deeper than an archive goes is not counted. */
+async function countNames(workspace: string): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
   let seen = 0;
-  const look = async (folder: Folder): Promise<void> => {
+  const look = async (folder: Folder, depth: number): Promise<void> => {
     for (const name of await folder.names()) {
       if (++seen > MAX_NAMES) return;
       const found = await folder.find(name);
-      if (found?.isFile() && found.ino === ino && found.dev === dev) count++;
-      if (!found?.isDirectory()) continue;
+      const file = found?.isFile() && found.nlink > 1 ? `${found.dev} ${found.ino}` : undefined;
+      if (file) counts.set(file, (counts.get(file) ?? 0) + 1);
+      if (!found?.isDirectory() || depth >= MAX_DEPTH) continue;
       const inner = await folder.folder(name).catch(() => undefined);
       if (!inner) continue;
-      await look(inner);
+      await look(inner, depth + 1);
       await inner.close();
     }
   };
   const root = await Folder.own(workspace);
   try {
-    await look(root);
+    await look(root, 0);
   } finally {
     await root.close();
   }
-  return count;
+  return counts;
 }
 
 /** Writes a file into a workspace. Links on the way and in its place are replaced, never followed. */

@@ -12,6 +12,8 @@ export interface ManifestParams {
   manifests?: string;
 }
 
+// Each level keeps a folder open.
+const MAX_DEPTH = 64;
 const MAX_FILES = 2_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -39,12 +41,14 @@ async function readFiles(workspace: string, folder: string, path: string): Promi
   const root = await findTaskPath(workspace, folder, path);
   if (root.kind !== "done") return root;
   const found: string[] = [];
-  if (root.value.folder) await list(root.value.folder, path, found).finally(() => root.value.folder!.close());
+  let whole = true;
+  if (root.value.folder) whole = await list(root.value.folder, path, found).finally(() => root.value.folder!.close());
   else {
     await root.value.file.close();
     found.push(path);
   }
   if (found.length > MAX_FILES) return stop("TooManyFiles", `${path} has more than ${MAX_FILES} files of manifests`);
+  if (!whole) return stop("TooDeep", `${path} has folders more than ${MAX_DEPTH} deep`);
   if (found.length === 0) return stop("NoManifests", `${path} has no file that ends in .yaml, .yml or .json`);
   const kustomization = found.find((file) => /(^|\/)kustomization\.ya?ml$/.test(file));
   if (kustomization)
@@ -66,15 +70,17 @@ async function readFiles(workspace: string, folder: string, path: string): Promi
   return done(texts);
 }
 
-/** Files of manifests below a folder, by name; hidden ones, as `.git`, are passed over. Links to files count as files, to folders not. */
-async function list(folder: Folder, path: string, found: string[]): Promise<void> {
+/** Files of manifests below a folder, by name; hidden ones, as `.git`, are passed over. Links to files count as files, to folders not. False when it is too deep. */
+async function list(folder: Folder, path: string, found: string[], depth = 0): Promise<boolean> {
   for (const name of await folder.names()) {
-    if (found.length > MAX_FILES) return;
+    if (found.length > MAX_FILES) return true;
     if (name.startsWith(".")) continue;
     const inner = join(path, name);
     if ((await folder.find(name))?.isDirectory()) {
+      if (depth >= MAX_DEPTH) return false;
       const next = await folder.folder(name);
-      await list(next, inner, found).finally(() => next.close());
+      if (!(await list(next, inner, found, depth + 1).finally(() => next.close()))) return false;
     } else if (/\.(ya?ml|json)$/.test(name)) found.push(inner);
   }
+  return true;
 }
