@@ -5,6 +5,7 @@ import { offlineVerbs } from "./admin/offline.ts";
 import { appVerbs } from "./app/app.ts";
 import { setVerbs } from "./app/appset.ts";
 import { completionVerb } from "./completion.ts";
+import { exampleText } from "./examples.ts";
 import { adoptVerb, isDiscovered } from "./objects/adopt.ts";
 import { NOUNS } from "./objects/nouns.ts";
 import { readVerbs } from "./objects/read.ts";
@@ -128,6 +129,8 @@ function sentence(summary: string): string {
 /** Commander must neither end the process nor write past `io`; every command below inherits nothing of this by itself. */
 function configure(command: Command, io: Io): void {
   if (!command.description()) command.description(sentence(command.summary()));
+  const examples = exampleText(command);
+  if (examples) command.addHelpText("after", examples);
   command.exitOverride();
   command.configureOutput({
     writeOut: (text) => io.out.write(text),

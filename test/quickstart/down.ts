@@ -36,7 +36,7 @@ export async function down(root: string, memory: Memory): Promise<number> {
     if (ran.code === 0) step.done(/Destroy complete! Resources: (.*)\./.exec(ran.output)?.[1] ?? "");
     else {
       step.fail();
-      console.error(terraformErrors(ran.output));
+      console.error(whyLeft(ran.output, state.own !== undefined));
       left = true;
     }
   }
@@ -58,6 +58,16 @@ export async function down(root: string, memory: Memory): Promise<number> {
   await part("Remove .quickstart", true, () => rm(memory.dir, { recursive: true, force: true, maxRetries: 5 }));
   console.log(c.dim("Built tools stay in the cache for the next time: ~/.cache/outpost, or OUTPOST_CACHE."));
   return 0;
+}
+
+/** What keeps Terraform from removing all of it, in words: applications that a person added use what it made. */
+export function whyLeft(output: string, isOwnCluster: boolean): string {
+  const users = [...new Set(output.match(/\b(applications|applicationsets|appprojects|repositories|clusters)\/[a-z0-9.-]+/g) ?? [])].sort();
+  if (users.length === 0) return terraformErrors(output);
+  const what = `What you added uses it: ${users.join(", ")}.`;
+  return isOwnCluster
+    ? `${what} Delete that first (\`outpost app delete ID\`), then run this again.`
+    : `${what} It goes with the local cluster and the service.`;
 }
 
 const mirror = () => {

@@ -50,20 +50,52 @@ export async function show(root: string, memory: Memory): Promise<number> {
   console.log(
     `  Admin key: ${adminKeyFile(memory.path("service")).replace(`${root}/`, "")}  ${c.dim("(the command line is signed in with it, as context `quickstart`)")}`,
   );
-  heading("Try next");
   const alias = "node dist/outpost.mjs";
-  for (const [command, why] of [
+  const lines = (all: readonly (readonly [string, string])[]) => {
+    for (const [command, why] of all) console.log(`  ${command.padEnd(62)} ${c.dim(why)}`);
+  };
+  heading("Try next");
+  lines([
     [`${alias} app get guestbook`, "what is where, and since when"],
     [`export KUBECONFIG=${kubeconfig}`, "for kubectl"],
     ["kubectl -n guestbook delete deployment guestbook", "and watch it come back"],
     [`${alias} app watch guestbook`, "each change as it happens"],
     [`${alias} task run shell.run --script 'uname -a' --follow`, "runs a task on the delegate"],
     ["npm run quickstart -- --down", "removes everything"],
-  ] as const)
-    console.log(`  ${command.padEnd(62)} ${c.dim(why)}`);
+  ]);
+  const { near, far } = gitAddresses(root, memory);
+  heading("Change the guestbook, or deploy your own application");
+  lines([
+    [`git clone "${near("guestbook")}"`, ""],
+    ["git commit -a -m 'Two replicas' && git push", "in the clone: the cluster follows"],
+    [`git push "${near("shop")}" HEAD:main`, "from a folder of yours: makes a repository `shop`"],
+    [
+      `${alias} repo create shop --agent quickstart --url ${far("shop")} --username outpost --password-file ${passwordFile(root, memory)}`,
+      "",
+    ],
+    [
+      `${alias} app create shop --agent quickstart --repository shop --revision main --path . --dest-namespace shop --auto-prune --sync-options CreateNamespace=true`,
+      "",
+    ],
+    [`${alias} app wait shop`, "until it is Synced and Healthy, or with the reason"],
+  ]);
   console.log();
   return 0;
 }
+
+const passwordFile = (root: string, memory: Memory): string => memory.path("git-password").replace(`${root}/`, "");
+
+/** The sample Git server as this machine and as the cluster know it. */
+function gitAddresses(root: string, memory: Memory) {
+  const { own, gitPort } = memory.state;
+  const host = own ? new URL(own.address).hostname : undefined;
+  return {
+    near: (name: string) => `http://outpost:$(cat ${passwordFile(root, memory)})@${host ?? "127.0.0.1"}:${gitPort}/${name}.git`,
+    far: (name: string) => `http://${host ?? IN_CLUSTER}:${gitPort}/${name}.git`,
+  };
+}
+/** The name under which the local cluster reaches the sample Git server. */
+export const IN_CLUSTER = "git.outpost.test";
 
 async function kubectl(memory: Memory, ...args: string[]): Promise<string> {
   const { own, nodeDir } = memory.state;

@@ -13,7 +13,7 @@ import { accepts, freePort } from "../servers/run.ts";
 import { runLogged } from "../setup.mjs";
 import { runs, startBackground, stopBackground } from "./background.ts";
 import { adminKey, serviceCommand, serviceEnv, serviceReady } from "./service.ts";
-import { show, signIn, whatIsNotReady } from "./show.ts";
+import { IN_CLUSTER, show, signIn, whatIsNotReady } from "./show.ts";
 import type { Memory, OwnCluster } from "./state.ts";
 import { applyNote, copyExample, terraform, terraformErrors } from "./terraform.ts";
 
@@ -46,7 +46,7 @@ export async function up(o: Options): Promise<number> {
   if (!o.own) {
     const node = cluster as ClusterNode;
     await node.expose(o.port, "outpost.localhost");
-    await node.expose(memory.state.gitPort!, "git.outpost.test");
+    await node.expose(memory.state.gitPort!, IN_CLUSTER);
   }
   await signIn(root, memory, addressOf(o));
   await apply(o, mirror);
@@ -189,7 +189,7 @@ async function apply(o: Options, mirror: string): Promise<void> {
 export async function terraformEnv(o: Pick<Options, "memory" | "root" | "own" | "port">, mirror: string): Promise<NodeJS.ProcessEnv> {
   const { memory, root } = o;
   const config = await writeTerraformConfig(memory.path("terraform.rc"), { mirror, own: join(root, "dist/mirror") });
-  const gitHost = o.own ? new URL(o.own.address).hostname : "git.outpost.test";
+  const gitHost = o.own ? new URL(o.own.address).hostname : IN_CLUSTER;
   const variables = {
     kubeconfig: o.own?.kubeconfig ?? join(memory.state.nodeDir!, "kubeconfig"),
     kube_context: o.own?.context ?? "",

@@ -169,3 +169,22 @@ test("fast-import input quotes paths and counts bytes, not characters", () => {
       'M 100644 inline "a\\"b"\ndata 2\né\nD "gone"\nM 120000 inline "l"\ndata 1\nt\n',
   );
 });
+
+test("a push makes a repository where that is allowed, for whoever may; nothing else does", async () => {
+  const root = join(work, "pushed");
+  const other = await startGit({ root, onPush: { users: { outpost: "secret" } } });
+  try {
+    await git("init", "-q", "-b", "main", "new");
+    await git("-C", "new", "commit", "-q", "--allow-empty", "-m", "first");
+    const url = withLogin(other.cloneUrl("new"), "outpost:secret");
+    expect((await git("ls-remote", url)).code).toBe(1);
+    expect((await git("-C", "new", "push", "-q", withLogin(other.cloneUrl("new"), "outpost:wrong"), "main")).code).toBe(1);
+    expect(await git("-C", "new", "push", "-q", url, "main")).toEqual({ code: 0, out: "" });
+    expect((await git("ls-remote", url)).out).toMatch(/refs\/heads\/main/);
+    for (const name of ["a/b", "-x", "A", "a.git"])
+      expect((await git("-C", "new", "push", "-q", withLogin(other.cloneUrl(name), "outpost:secret"), "main")).code).toBe(1);
+    expect((await git("-C", "new", "push", "-q", server.cloneUrl("nowhere"), "main")).code).toBe(1);
+  } finally {
+    await other.stop();
+  }
+});

@@ -48,8 +48,22 @@ interface Entry {
   requests: number;
 }
 
-/** Starts the server on a free port (or `port`); `root` keeps the repositories in a folder of the caller's. */
-export async function startGit(options: { port?: number; root?: string } = {}): Promise<GitServer> {
+export interface ServerOptions {
+  port?: number;
+  /** Keeps the repositories in a folder of the caller's. */
+  root?: string;
+  /** A push to a repository that is not there makes it, for whoever these options let in. */
+  onPush?: RepositoryOptions;
+}
+
+/** A name that a push may make: no path, and nothing that git or a file system takes for something else. */
+const NEW_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+
+const isPush = ({ pathname, searchParams }: URL): boolean =>
+  pathname.endsWith("/git-receive-pack") || searchParams.get("service") === "git-receive-pack";
+
+/** Starts the server on a free port (or `port`). */
+export async function startGit(options: ServerOptions = {}): Promise<GitServer> {
   const root = options.root ?? (await mkdtemp(join(tmpdir(), "git-server-")));
   await mkdir(root, { recursive: true });
   const entries = new Map<string, Entry>();
@@ -62,12 +76,31 @@ export async function startGit(options: { port?: number; root?: string } = {}): 
     return found;
   };
 
-  const handle = (request: IncomingMessage, response: ServerResponse) => {
+  const create = async (name: string, { users = {}, branch = "main", files }: RepositoryOptions = {}) => {
+    const repository = new BareRepository(root, name);
+    await repository.create(branch);
+    entries.set(name, { repository, users: new Map(Object.entries(users)), requests: 0 });
+    if (files && !(await repository.tip(`refs/heads/${branch}`))) await repository.commit(files, "first commit", { branch });
+    return repository;
+  };
+
+  /** What a request is about; a push by somebody who may makes it. */
+  const wanted = async (name: string | undefined, request: IncomingMessage): Promise<Entry | undefined> => {
+    const { onPush } = options;
+    if (name === undefined || entries.has(name) || !onPush || !NEW_NAME.test(name) || name.endsWith(".git")) return entries.get(name ?? "");
+    const users = new Map(Object.entries(onPush.users ?? {}));
+    // Whoever is not signed in is asked to, before it is told what is there.
+    if (signedIn(request.headers.authorization, users) === undefined) return { users, requests: 0 } as Entry;
+    if (isPush(new URL(request.url ?? "/", "http://localhost"))) await create(name, onPush);
+    return entries.get(name);
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
     if (fault === "down") return void response.writeHead(503, { "retry-after": "1" }).end("down\n");
     if (fault === "reset") return void request.socket.resetAndDestroy();
     if (fault === "hang") return;
     const name = /^\/(.+?)\.git(\/|$)/.exec(new URL(request.url ?? "/", "http://localhost").pathname)?.[1];
-    const found = name === undefined ? undefined : entries.get(name);
+    const found = await wanted(name, request);
     if (!found) return void response.writeHead(404).end("no such repository\n");
     const user = signedIn(request.headers.authorization, found.users);
     if (user === undefined) {
@@ -77,7 +110,7 @@ export async function startGit(options: { port?: number; root?: string } = {}): 
     found.requests++;
     serveGit(request, response, { root, user });
   };
-  const server = createServer(handle);
+  const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port ?? 0, "127.0.0.1", resolve);
@@ -89,13 +122,7 @@ export async function startGit(options: { port?: number; root?: string } = {}): 
     url: `http://127.0.0.1:${port}`,
     port,
     root,
-    createRepository: async (name, { users = {}, branch = "main", files } = {}) => {
-      const repository = new BareRepository(root, name);
-      await repository.create(branch);
-      entries.set(name, { repository, users: new Map(Object.entries(users)), requests: 0 });
-      if (files && !(await repository.tip(`refs/heads/${branch}`))) await repository.commit(files, "first commit", { branch });
-      return repository;
-    },
+    createRepository: create,
     repository: (name) => entry(name).repository,
     cloneUrl: (name, host = "127.0.0.1") => `http://${host}:${port}/${name}.git`,
     commit: (name, files, message, branch, more) =>
