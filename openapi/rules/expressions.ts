@@ -1,5 +1,5 @@
 import { quoted } from "./fault.ts";
-import { parseJq } from "./jq-parse.ts";
+import { parseJq } from "./jq/parse.ts";
 import { didYouMean } from "./suggest.ts";
 
 /** A JSON pointer, RFC 6901. */

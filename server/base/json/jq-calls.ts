@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Fits } from "../../../openapi/pattern-match.ts";
-import type { Jq } from "../../../openapi/rules/jq-parse.ts";
-import { Break, bare, child, compare, type Emit, type Hit, isObject, Misfit, TooMuch, truthy, typeOf } from "./jq-values.ts";
+import type { Jq } from "../../../openapi/rules/jq/tree.ts";
+import { Break, bare, bounded, child, compare, type Emit, type Hit, isObject, Misfit, TooMuch, truthy, typeOf } from "./jq-values.ts";
 
 /** What a function needs of the evaluation that it is part of. */
 export interface Run {
@@ -11,6 +11,8 @@ export interface Run {
   each(of: Hit, emit: Emit): void;
   recurse(input: Hit, emit: Emit): void;
   made<T>(value: T): T;
+  /** Counts one more step, and ends what takes too many. */
+  step(): void;
 }
 
 export type Call = (run: Run, input: Hit, emit: Emit, ...parts: Jq[]) => void;
@@ -46,7 +48,7 @@ function lengthOf(value: unknown): number {
 
 function contains(a: unknown, b: unknown): boolean {
   if (typeof a === "string" && typeof b === "string") return a.includes(b);
-  if (Array.isArray(a) && Array.isArray(b)) return b.every((x) => a.some((y) => contains(y, x)));
+  if (Array.isArray(a) && Array.isArray(b)) return bounded(b, a).every((x) => a.some((y) => contains(y, x)));
   if (isObject(a) && isObject(b)) return Object.entries(b).every(([key, x]) => Object.hasOwn(a, key) && contains(a[key], x));
   if (typeOf(a) !== typeOf(b)) throw new Misfit(`${typeOf(a)} cannot contain ${typeOf(b)}`);
   return isDeepStrictEqual(a, b);
@@ -54,6 +56,7 @@ function contains(a: unknown, b: unknown): boolean {
 
 function has(value: unknown, key: unknown): boolean {
   if (isObject(value) && typeof key === "string") return Object.hasOwn(value, key);
+  if (value === null && typeof key === "number") return false;
   if (Array.isArray(value) && typeof key === "number") return key >= 0 && key < value.length;
   throw new Misfit(`${typeOf(value)} has no ${typeOf(key)}`);
 }

@@ -55,6 +55,8 @@ function within(path: NonNullable<Hit["path"]>, at: number): NonNullable<Hit["pa
 /** A slice of a list; of nothing it is nothing. */
 export function sliceOf({ path, value }: Hit, from: number | undefined, to: number | undefined): Hit {
   if (value === null || value === undefined) return { path: path && [...path, { from: 0, to: 0 }], value: null };
+  // A part of a text is a value, not a place.
+  if (typeof value === "string") return { value: [...value].slice(from && Math.floor(from), to && Math.ceil(to)).join("") };
   if (!Array.isArray(value)) throw new Misfit("only lists have slices");
   const clamp = (n: number) => Math.max(0, Math.min(value.length, n < 0 ? value.length + n : n));
   const [start, end] = [clamp(Math.floor(from ?? 0)), clamp(Math.ceil(to ?? value.length))];
@@ -74,6 +76,7 @@ export function child({ path, value }: Hit, key: unknown): Hit {
     const at = key < 0 && Array.isArray(value) ? value.length + key : key;
     return { path: path && within(path, at), value: (value as unknown[] | null)?.[at] ?? null };
   }
+  if (typeof key === "number" && typeof value === "string") return { value: [...value].at(Math.trunc(key)) ?? null };
   throw new Misfit(`cannot index ${typeOf(value)} with ${typeOf(key)}`);
 }
 
@@ -81,14 +84,73 @@ const RANK = ["null", "boolean", "number", "string", "array", "object"];
 export function compare(operator: string, a: unknown, b: unknown): boolean {
   if (operator === "==") return isDeepStrictEqual(a ?? null, b ?? null);
   if (operator === "!=") return !isDeepStrictEqual(a ?? null, b ?? null);
+  const differs = order(a, b);
+  return { "<": differs < 0, "<=": differs <= 0, ">": differs > 0, ">=": differs >= 0 }[operator] ?? false;
+}
+
+/** Values of any sort in jq's order: by sort, then by value; objects by their names, then by their fields. */
+export function order(a: unknown, b: unknown): number {
   const [x, y] = [typeOf(a), typeOf(b)];
-  const order = x !== y ? RANK.indexOf(x) - RANK.indexOf(y) : byValue(a as number, b as number);
-  return { "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0 }[operator] ?? false;
+  if (x !== y) return RANK.indexOf(x) - RANK.indexOf(y);
+  if (Array.isArray(a) && Array.isArray(b)) {
+    for (let i = 0; i < Math.min(a.length, b.length); i++) {
+      const differs = order(a[i], b[i]);
+      if (differs !== 0) return differs;
+    }
+    return a.length - b.length;
+  }
+  if (isObject(a) && isObject(b)) {
+    const [left, right] = [Object.keys(a).sort(), Object.keys(b).sort()];
+    return (
+      order(left, right) ||
+      order(
+        left.map((key) => a[key]),
+        right.map((key) => b[key]),
+      )
+    );
+  }
+  return byValue(a as number, b as number);
+}
+
+function merged(a: Record<string, unknown>, b: Record<string, unknown>): Record<string, unknown> {
+  const both = new Map(Object.entries(a));
+  for (const [key, value] of Object.entries(b)) {
+    const before = both.get(key);
+    both.set(key, isObject(before) && isObject(value) ? merged(before, value) : value);
+  }
+  return Object.fromEntries(both);
+}
+
+function numbers(operator: string, a: number, b: number): number {
+  if (operator === "+") return a + b;
+  if (operator === "-") return a - b;
+  if (operator === "*") return a * b;
+  const [left, right] = operator === "%" ? [Math.trunc(a), Math.abs(Math.trunc(b))] : [a, b];
+  if (right === 0) throw new Misfit(`${a} cannot be divided by ${b}`);
+  return operator === "%" ? left % right : left / right;
+}
+
+/** Two lists of which each item is compared with each of the other. */
+export function bounded<T extends { length: number }>(a: T, b: { length: number }): T {
+  if (a.length * b.length > 16 * MAX_SUM) throw new TooMuch();
+  return a;
 }
 
 export function compute(operator: string, a: unknown, b: unknown): unknown {
-  if (typeof a === "number" && typeof b === "number")
-    return { "+": a + b, "-": a - b, "*": a * b, "/": a / b, "%": a % b }[operator] ?? null;
+  if (typeof a === "number" && typeof b === "number") return numbers(operator, a, b);
+  if (operator === "-" && Array.isArray(a) && Array.isArray(b))
+    return bounded(a, b).filter((one) => !b.some((other) => order(one, other) === 0));
+  if (operator === "/" && typeof a === "string" && typeof b === "string") return a === "" ? [] : a.split(b);
+  if (operator === "*") {
+    if (isObject(a) && isObject(b)) return merged(a, b);
+    const [text, count] = typeof a === "string" ? [a, b] : [b, a];
+    if (typeof text === "string" && typeof count === "number") {
+      if (count <= 0) return null;
+      const times = count < 1 ? 1 : Math.trunc(count);
+      if (text.length * times > MAX_SUM) throw new TooMuch();
+      return text.repeat(times);
+    }
+  }
   if (operator === "+") {
     if (a === null || a === undefined) return b;
     if (b === null || b === undefined) return a;
@@ -96,6 +158,7 @@ export function compute(operator: string, a: unknown, b: unknown): unknown {
     if (both && (a as string).length + (b as string).length > MAX_SUM) throw new TooMuch();
     if (typeof a === "string" && typeof b === "string") return a + b;
     if (Array.isArray(a) && Array.isArray(b)) return [...a, ...b];
+    if (isObject(a) && isObject(b)) return Object.fromEntries([...Object.entries(a), ...Object.entries(b)]);
   }
   throw new Misfit(`${typeOf(a)} ${operator} ${typeOf(b)}`);
 }

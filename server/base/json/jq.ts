@@ -1,6 +1,10 @@
 import { type Fits, patternMatcher } from "../../../openapi/pattern-match.ts";
-import { bound, type Jq, parseJq } from "../../../openapi/rules/jq-parse.ts";
-import { CALLS, type Call } from "./jq-calls.ts";
+import { parseJq } from "../../../openapi/rules/jq/parse.ts";
+import { bound, type Jq } from "../../../openapi/rules/jq/tree.ts";
+import { type Call, CALLS as MAIN } from "./jq-calls.ts";
+import { FORMATS } from "./jq-formats.ts";
+import { LISTS } from "./jq-lists.ts";
+import { type Path, placesOf } from "./jq-paths.ts";
 import {
   Break,
   bare,
@@ -10,6 +14,7 @@ import {
   type Emit,
   type Hit,
   isObject,
+  MAX_SUM,
   Misfit,
   sliceOf,
   TooMuch,
@@ -17,8 +22,19 @@ import {
   typeOf,
 } from "./jq-values.ts";
 
-/** A place in a document: names of fields and numbers of items from the top. */
-export type Path = (string | number)[];
+export { deletePaths, type Path } from "./jq-paths.ts";
+
+const CALLS: Record<string, Call> = {
+  ...MAIN,
+  ...LISTS,
+  ...Object.fromEntries(
+    Object.entries(FORMATS).map(([name, text]): [string, Call] => [
+      `${name}/0`,
+      (run, { value }, emit) => emit({ value: run.made(text(value)) }),
+    ]),
+  ),
+};
+
 /** A compiled expression. */
 export type Program = Jq;
 
@@ -61,44 +77,6 @@ export function pathsOf(program: Program, document: unknown, spent?: (steps: num
   return found;
 }
 
-/** A slice is the items that it names: for taking them out that is the same. */
-function placesOf(path: NonNullable<Hit["path"]>): Path[] {
-  const last = path.at(-1);
-  if (typeof last !== "object") return [path as Path];
-  const before = path.slice(0, -1) as Path;
-  return Array.from({ length: last.to - last.from }, (_, i) => [...before, last.from + i]);
-}
-
-/** Takes what places name out of a copy; the last item of a list first, so that the others stay where they are. */
-export function deletePaths<T>(document: T, paths: readonly Path[]): T {
-  // Nothing would be left of the document, as with `..`: such an expression is a mistake, and Argo CD refuses it too.
-  if (paths.length === 0 || paths.some((path) => path.length === 0)) return document;
-  const copy = structuredClone(document);
-  for (const path of [...paths].sort((a, b) => comparePaths(b, a))) {
-    const last = path.at(-1);
-    let at: unknown = copy;
-    // Own fields only: `__proto__` leads out of the document.
-    for (const step of path.slice(0, -1)) at = owns(at, step) ? at[step] : undefined;
-    if (!owns(at, last!)) continue;
-    if (Array.isArray(at)) at.splice(last as number, 1);
-    else delete at[last!];
-  }
-  return copy;
-}
-
-const owns = (at: unknown, step: string | number): at is Record<string | number, unknown> =>
-  typeof at === "object" && at !== null && Object.hasOwn(at, step);
-
-function comparePaths(a: Path, b: Path): number {
-  for (let i = 0; i < Math.min(a.length, b.length); i++) {
-    const [x, y] = [a[i]!, b[i]!];
-    if (x === y) continue;
-    if (typeof x === "number" && typeof y === "number") return x - y;
-    return String(x) < String(y) ? -1 : 1;
-  }
-  return a.length - b.length;
-}
-
 class Run {
   #steps = 0;
 
@@ -109,8 +87,12 @@ class Run {
   readonly #weights = new WeakMap<object, number>();
   #made = 0;
 
-  eval(node: Jq, input: Hit, emit: Emit): void {
+  step(): void {
     if (++this.#steps > MAX_STEPS) throw new TooMuch();
+  }
+
+  eval(node: Jq, input: Hit, emit: Emit): void {
+    this.step();
     switch (node.is) {
       case "identity":
         emit(input);
@@ -185,6 +167,34 @@ class Run {
       case "list":
         emit({ value: node.of ? this.made(this.values(node.of, input)) : [] });
         return;
+      case "object":
+        this.#object(node.entries, bare(input), (value) => emit({ value: this.made(value) }));
+        return;
+      case "text":
+        this.#text(node, bare(input), (value) => emit({ value: this.made(value) }));
+        return;
+      case "reduce":
+        // A state is a value and no place, as in the ecosystem's jq.
+        this.eval(node.init, bare(input), (first) => {
+          let state: unknown = first.value;
+          this.#each(node, input, (update) => {
+            const next = this.values(update, { value: state });
+            if (next.length > 0) state = next.at(-1);
+          });
+          emit({ value: state });
+        });
+        return;
+      case "foreach":
+        this.eval(node.init, bare(input), (first) => {
+          let state: unknown = first.value;
+          this.#each(node, input, (update, extract) => {
+            this.eval(update, { value: state }, (hit) => {
+              state = hit.value;
+              this.eval(extract!, { value: state }, ({ value }) => emit({ value }));
+            });
+          });
+        });
+        return;
       case "if":
         this.eval(node.condition, bare(input), ({ value }) => this.eval(truthy(value) ? node.then : node.otherwise, input, emit));
         return;
@@ -194,11 +204,48 @@ class Run {
     }
   }
 
+  /** For each value of a loop its parts with the value put in. */
+  #each(node: Extract<Jq, { is: "reduce" | "foreach" }>, input: Hit, turn: (update: Jq, extract?: Jq) => void): void {
+    this.eval(node.of, bare(input), ({ value }) => {
+      this.#steps += node.size;
+      const put = (part: Jq) => bound(part, { name: node.name, value });
+      turn(put(node.update), node.is === "foreach" ? put(node.extract) : undefined);
+    });
+  }
+
+  /** An object for each choice of the values of its entries. */
+  #object([entry, ...rest]: readonly [Jq, Jq][], input: Hit, emit: (value: object) => void, made: readonly [string, unknown][] = []): void {
+    if (!entry) {
+      emit(Object.fromEntries(made));
+      return;
+    }
+    this.eval(entry[0], input, ({ value: key }) => {
+      if (typeof key !== "string") throw new Misfit(`${typeOf(key)} is no name of a field`);
+      this.eval(entry[1], input, ({ value }) => this.#object(rest, input, emit, [...made, [key, value ?? null]]));
+    });
+  }
+
+  /** The values of the first part change soonest, as in the ecosystem's jq. */
+  #text({ format, parts }: { format: string; parts: Jq[] }, input: Hit, emit: (text: string) => void, after = ""): void {
+    const part = parts.at(-1);
+    if (!part) {
+      emit(after);
+      return;
+    }
+    if (after.length > MAX_SUM) throw new TooMuch();
+    this.eval(part, input, ({ value }) => {
+      // What is written and what is put in take turns.
+      const text = parts.length % 2 === 1 ? String(value) : FORMATS[format]!(value);
+      this.#text({ format, parts: parts.slice(0, -1) }, input, emit, text + after);
+    });
+  }
+
   /** A value that was computed: all of them together are bounded, too. */
   made<T>(value: T): T {
     if (typeof value === "string" || (typeof value === "object" && value !== null)) {
       const weight = this.#weigh(value);
-      this.#made += typeof value === "string" ? weight : 1;
+      // A list that grows item by item is copied each time.
+      this.#made += typeof value === "string" ? weight : 1 + (Array.isArray(value) ? value.length : Object.keys(value).length);
       if (weight > MAX_WEIGHT || this.#made > 16 * MAX_WEIGHT) throw new TooMuch();
     }
     return value;
@@ -271,7 +318,7 @@ class Run {
 /** A function that does not exist, anywhere in an expression. */
 function unknownCall(node: Jq): string | undefined {
   if (node.is === "call" && !Object.hasOwn(CALLS, `${node.name}/${node.parts.length}`)) return `${node.name}/${node.parts.length}`;
-  for (const part of Object.values(node).flat()) {
+  for (const part of Object.values(node).flat(2)) {
     const found = typeof part === "object" && part !== null && "is" in part ? unknownCall(part as Jq) : undefined;
     if (found) return found;
   }

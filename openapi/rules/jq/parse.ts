@@ -1,27 +1,9 @@
-/** One expression of the jq language, as far as it names places in a document. */
-export type Jq =
-  | { is: "identity" | "recurse" }
-  | { is: "literal"; value: unknown }
-  | { is: "index"; of: Jq; key: Jq }
-  | { is: "slice"; of: Jq; from?: Jq; to?: Jq }
-  | { is: "each"; of: Jq }
-  | { is: "maybe"; of: Jq }
-  | { is: "pipe" | "comma" | "and" | "or" | "else"; left: Jq; right: Jq }
-  | { is: "compare" | "compute"; operator: string; left: Jq; right: Jq }
-  | { is: "list"; of?: Jq }
-  | { is: "if"; condition: Jq; then: Jq; otherwise: Jq }
-  | { is: "call"; name: string; parts: Jq[] }
-  | { is: "try"; of: Jq; handler?: Jq | undefined }
-  | { is: "variable"; name: string }
-  /** `of as $name | body`, and how much it costs to put a value in. */
-  | { is: "bind"; name: string; of: Jq; body: Jq; size: number }
-  | { is: "label"; name: string; body: Jq; size: number }
-  | { is: "break"; name: string; label?: unknown };
+import { type Token, tokens } from "./tokens.ts";
+import type { Jq } from "./tree.ts";
 
 const MAX_LENGTH = 4_096;
 const MAX_DEPTH = 100;
-const TOKEN =
-  /\s*(?:(\.\.|\/\/|==|!=|<=|>=|[.[\](){}|,:;?<>+\-*/%])|("(?:[^"\\]|\\.)*")|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(\$?[A-Za-z_][A-Za-z0-9_]*))/y;
+export const FORMATS = new Set("@text @json @html @uri @urid @csv @tsv @sh @base64 @base64d".split(" "));
 const KEYWORDS = new Set(["and", "or", "then", "elif", "else", "end", "as", "def", "reduce", "foreach", "catch", "import"]);
 
 /** Reads an expression; what is wrong with it is thrown. */
@@ -43,67 +25,18 @@ function optional(found: Jq): Jq {
   return { is: "pipe", left: found.of, right: { is: "maybe", of: { ...found, of: { is: "identity" } } } };
 }
 
-/** A value for a variable, or a mark for a label. */
-type Binding = { name: string; value: unknown } | { label: string; value: unknown };
-
-/** The expression with a value in place of a variable, or with a mark on the breaks of a label; inner ones of the same name are left alone. */
-export function bound(node: Jq, binding: Binding): Jq {
-  if (node.is === "literal") return node;
-  if ("name" in binding) {
-    if (node.is === "variable") return node.name === binding.name ? { is: "literal", value: binding.value } : node;
-    if (node.is === "bind" && node.name === binding.name) return { ...node, of: bound(node.of, binding) };
-  } else {
-    if (node.is === "break") return node.name === binding.label ? { ...node, label: binding.value } : node;
-    if (node.is === "label" && node.name === binding.label) return node;
-  }
-  const inner = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(inner);
-    return typeof value === "object" && value !== null && "is" in value ? bound(value as Jq, binding) : value;
-  };
-  return Object.fromEntries(Object.entries(node).map(([field, value]) => [field, field === "label" ? value : inner(value)])) as Jq;
-}
-
-interface Token {
-  kind: "sign" | "text" | "number" | "name" | "end";
-  text: string;
-  /** Whether nothing stands between it and the token before. */
-  joined: boolean;
-}
-
-function kindOf(sign?: string, quoted?: string, number?: string): Token["kind"] {
-  if (sign) return "sign";
-  if (quoted) return "text";
-  return number ? "number" : "name";
-}
-
-function tokens(text: string): Token[] {
-  const found: Token[] = [];
-  TOKEN.lastIndex = 0;
-  const trimmed = text.trimEnd();
-  let at = 0;
-  while (at < trimmed.length) {
-    TOKEN.lastIndex = at;
-    const match = TOKEN.exec(trimmed);
-    if (!match) throw new Error(`unexpected character at ${at}: ${trimmed.slice(at, at + 10)}`);
-    const [whole, sign, quoted, number, name] = match;
-    const kind = kindOf(sign, quoted, number);
-    const raw = (sign ?? quoted ?? number ?? name)!;
-    if (kind === "text" && /\\\(/.test(raw)) throw new Error("text with \\( ) inside is not supported");
-    found.push({ kind, text: kind === "text" ? (JSON.parse(raw) as string) : raw, joined: whole.length === raw.length });
-    at += whole.length;
-  }
-  return [...found, { kind: "end", text: "the end", joined: false }];
-}
-
 class Parser {
   readonly #tokens: Token[];
   #at = 0;
   #depth = 0;
   /** The variables and labels in scope; the name of a label begins with a star. */
-  #scope: readonly string[] = [];
+  #scope: readonly string[];
+  #fresh = 0;
 
-  constructor(given: Token[]) {
+  constructor(given: Token[], scope: readonly string[] = [], depth = 0) {
     this.#tokens = given;
+    this.#scope = scope;
+    this.#depth = depth;
   }
 
   end(): void {
@@ -184,9 +117,141 @@ class Parser {
   #postfix(): Jq {
     const found = this.#path();
     if (!this.#take("as", "name")) return found;
-    const name = this.#variable();
-    this.#need("|");
-    return { is: "bind", name, of: found, ...this.#body(name) };
+    return this.#bound(found, () => {
+      this.#need("|");
+      return this.pipe();
+    });
+  }
+
+  /** A pattern such as `$x` or `[$a, {b: $c}]`, and what is bound by it. */
+  #bound(of: Jq, body: () => Jq): Extract<Jq, { is: "bind" }> {
+    const { name, parts } = this.#pattern();
+    const [before, start] = [this.#scope, this.#at];
+    this.#scope = [...before, name, ...parts.map((part) => part.name)];
+    const inner = body();
+    this.#scope = before;
+    const size = this.#at - start;
+    const bind = (name: string, of: Jq, body: Jq) => ({ is: "bind" as const, name, of, body, size });
+    return bind(
+      name,
+      of,
+      parts.reduceRight((rest, part) => bind(part.name, part.of, rest), inner),
+    );
+  }
+
+  /** The variables of a pattern: the whole value has the first name, and each other is found in one that stands before it. */
+  #pattern(): { name: string; parts: { name: string; of: Jq }[] } {
+    if (this.#next.kind === "name") return { name: this.#variable(), parts: [] };
+    if (++this.#depth > MAX_DEPTH) throw new Error("the expression is nested too deep");
+    // No user can write a name with a dot.
+    const name = `.${this.#depth}.${this.#fresh++}`;
+    const whole: Jq = { is: "variable", name };
+    const parts: { name: string; of: Jq }[] = [];
+    const add = (key: Jq) => {
+      const inner = this.#pattern();
+      parts.push({ name: inner.name, of: { is: "index", of: whole, key } }, ...inner.parts);
+    };
+    if (this.#take("[")) {
+      let index = 0;
+      // Only a list has items by number here, unlike elsewhere a text.
+      parts.push({ name, of: { is: "call", name: ".list", parts: [whole] } });
+      do add({ is: "literal", value: index++ });
+      while (this.#take(","));
+      this.#need("]");
+    } else {
+      this.#need("{");
+      do {
+        if (this.#next.text.startsWith("$")) {
+          const own = this.#variable();
+          parts.push({ name: own, of: { is: "index", of: whole, key: { is: "literal", value: own } } });
+          if (this.#take(":")) add({ is: "literal", value: own });
+        } else {
+          const key = this.#entryKey();
+          this.#need(":");
+          add(key);
+        }
+      } while (this.#take(","));
+      this.#need("}");
+    }
+    this.#depth--;
+    return { name, parts };
+  }
+
+  /** The name of an entry: a word, a text, or an expression in parentheses. */
+  #entryKey(): Jq {
+    if (this.#take("(")) {
+      const key = this.pipe();
+      this.#need(")");
+      return key;
+    }
+    if (this.#next.kind === "text") return this.#text("@text");
+    return this.#key();
+  }
+
+  #object(): Jq {
+    const entries: [Jq, Jq][] = [];
+    if (this.#take("}")) return { is: "object", entries };
+    do {
+      const { kind, text } = this.#next;
+      if (kind === "name" && text.startsWith("$")) {
+        entries.push([{ is: "literal", value: text.slice(1) }, this.#named(text)]);
+        continue;
+      }
+      const format = kind === "name" && text.startsWith("@");
+      const key = format ? this.#named(text) : this.#entryKey();
+      const value: Jq = this.#take(":") ? this.#entryValue() : { is: "index", of: { is: "identity" }, key };
+      entries.push([key, value]);
+    } while (this.#take(","));
+    this.#need("}");
+    return { is: "object", entries };
+  }
+
+  #entryValue(): Jq {
+    let left = this.#else();
+    while (this.#take("|")) left = { is: "pipe", left, right: this.#else() };
+    return left;
+  }
+
+  /** A text, with values in it or without. */
+  #text(format: string): Jq {
+    const { text, parts } = this.#next;
+    this.#at++;
+    if (!parts) return { is: "literal", value: text };
+    return {
+      is: "text",
+      format,
+      parts: parts.map((part) => {
+        if (typeof part === "string") return { is: "literal", value: part };
+        const inner = new Parser(part, this.#scope, this.#depth + 1);
+        const found = inner.pipe();
+        inner.end();
+        return found;
+      }),
+    };
+  }
+
+  /** `reduce` and `foreach`: for each value of a term the next state. */
+  #loop(is: "reduce" | "foreach"): Jq {
+    const of = this.#path();
+    this.#need("as", "name");
+    let init: Jq = { is: "identity" };
+    let extract: Jq | undefined;
+    const start = this.#at;
+    const { name, parts } = this.#pattern();
+    const before = this.#scope;
+    this.#need("(");
+    init = this.pipe();
+    this.#need(";");
+    this.#scope = [...before, name, ...parts.map((part) => part.name)];
+    const update = this.pipe();
+    if (is === "foreach" && this.#take(";")) extract = this.pipe();
+    this.#scope = before;
+    this.#need(")");
+    const size = this.#at - start;
+    const within = (body: Jq) =>
+      parts.reduceRight<Jq>((rest, part) => ({ is: "bind", name: part.name, of: part.of, body: rest, size }), body);
+    const common = { name, of, init, update: within(update), size };
+    return is === "reduce" ? { is, ...common } : { is, ...common, extract: within(extract ?? { is: "identity" }) };
   }
 
   #variable(): string {
@@ -237,16 +302,14 @@ class Parser {
     const { kind, text } = this.#next;
     if ((kind !== "name" && kind !== "text") || (kind === "name" && text.startsWith("$")))
       throw new Error(`expected a name after the dot instead of ${text}`);
+    if (kind === "text") return this.#text("@text");
     this.#at++;
     return { is: "literal", value: text };
   }
 
   #term(): Jq {
     const { kind, text } = this.#next;
-    if (kind === "text") {
-      this.#at++;
-      return { is: "literal", value: text };
-    }
+    if (kind === "text") return this.#text("@text");
     if (kind === "number") {
       this.#at++;
       return { is: "literal", value: Number(text) };
@@ -259,6 +322,7 @@ class Parser {
       this.#need(")");
       return inner;
     }
+    if (this.#take("{")) return this.#object();
     if (this.#take("[")) {
       if (this.#take("]")) return { is: "list" };
       const of = this.pipe();
@@ -278,6 +342,11 @@ class Parser {
     if (name === "true" || name === "false") return { is: "literal", value: name === "true" };
     if (name === "if") return this.#if();
     if (name === "try") return { is: "try", of: this.#path(), handler: this.#take("catch", "name") ? this.#path() : undefined };
+    if (name === "reduce" || name === "foreach") return this.#loop(name);
+    if (name.startsWith("@")) {
+      if (!FORMATS.has(name)) throw new Error(`${name} is not a format`);
+      return this.#next.kind === "text" ? this.#text(name) : { is: "call", name, parts: [] };
+    }
     if (name === "label") {
       const label = this.#variable();
       this.#need("|");
