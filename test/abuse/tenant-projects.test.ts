@@ -139,6 +139,35 @@ test("under a project that serves it, a tenant's application is written as the p
   await settings(w, "argocd-cm", {});
 }, 120_000);
 
+test("a definition that nobody has gets no mark of a tenant whose account may not write it", async () => {
+  const definitions: Resource = {
+    group: "apiextensions.k8s.io",
+    version: "v1",
+    kind: "CustomResourceDefinition",
+    plural: "customresourcedefinitions",
+    namespaced: false,
+  };
+  const schema = { openAPIV3Schema: { type: "object" } };
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "widgets.example.com" },
+    spec: {
+      group: "example.com",
+      scope: "Namespaced",
+      names: { kind: "Widget", plural: "widgets" },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  };
+  value(await w.client.create(definitions, crd));
+  await w.git.createRepository("definitions", { files: { "a.yaml": JSON.stringify(crd) } });
+  await inCluster("definitions", "acme/-", PLATFORM, "definitions");
+  const app = await w.until("definitions", ended, "ended");
+  expect(app.status?.operationState?.phase).not.toBe("Succeeded");
+  // With a label of acme's application another tenant that installs it would be refused.
+  expect((await w.object(definitions, undefined, "widgets.example.com"))?.metadata.labels).toBeUndefined();
+}, 120_000);
+
 test("where its project names no account for a destination, nothing of a tenant is written", async () => {
   for (const enabled of [undefined, "false"]) {
     await settings(w, "argocd-cm", enabled ? { "application.sync.impersonation.enabled": enabled } : {});

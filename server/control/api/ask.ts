@@ -30,11 +30,11 @@ export async function questionParams(sql: Sql, object: Stored): Promise<Record<s
 /** Does `work`, which asks an agent, while the question's places are held. */
 export async function asking<T>(
   { questions }: Pick<Services, "questions">,
-  { caller }: Pick<Call<"getApplicationTree">, "caller">,
+  { caller, scope }: Pick<Call<"getApplicationTree">, "caller" | "scope">,
   agent: Stored,
   work: () => Promise<T>,
 ): Promise<T> {
-  const leave = questions.take(agent, nameOf(caller));
+  const leave = questions.take(agent, nameOf(caller), scope);
   try {
     return await work();
   } finally {

@@ -116,13 +116,23 @@ export async function leaseAvoided(
   );
 }
 
-/** Questions to an agent, oldest first. */
+// An agent answers 16 at once, and reads 8 logs beside them. What one tenant asks may take half a minute, as long as its Git server keeps it waiting.
+const MOST_OF_TENANT = 12;
+
+/** Questions to an agent, in turns of its tenants and then the oldest first. */
 export async function leaseQuestions(sql: Sql, s: SessionRow, most: number): Promise<WorkerTask[]> {
+  // The account's agent has organizations below it, an organization's has projects; `-` stands for the agent's own scope.
+  const part = s.org ? 2 : 1;
   const rows = await sql.query(
     `with ${now}, w as (select $3::text worker, $4::text instance, $5::text session, $6::text label, 1 who),
-       next as (select t.id from tasks t where t.account = $1 and t.agent_uid = $2 and t.state = 'Queued' order by t.queued_at, t.id limit $7 for update skip locked)
+       open as (select t.id, t.state, t.queued_at, split_part(coalesce(t.params->>'key', '-/-'), '/', $8::int) tenant from tasks t
+         where t.account = $1 and t.agent_uid = $2 and t.state in ('Queued', 'Running')),
+       ranked as (select o.id, o.state, o.tenant, row_number() over (partition by o.tenant order by o.state desc, o.queued_at, o.id) nth from open o),
+       next as (select t.id from tasks t join ranked r on r.id = t.id
+         where t.state = 'Queued' and r.state = 'Queued' and (r.tenant = '-' or r.nth <= ${MOST_OF_TENANT})
+         order by r.nth, t.queued_at, t.id limit $7 for update of t skip locked)
      ${GRANT} from next, w, c where t.account = $1 and t.id = next.id returning ${COLUMNS}`,
-    [s.account, s.objectUid, s.worker, instanceOf(s), s.session, `${s.id}/${s.sessionInstance}`, most],
+    [s.account, s.objectUid, s.worker, instanceOf(s), s.session, `${s.id}/${s.sessionInstance}`, most, part],
   );
   return rows.map((row) => toWorkerTask(s, row));
 }

@@ -30,6 +30,8 @@ export interface Claim {
   listed: ReadonlySet<string>;
   /** Objects that the project does not permit stay as they are. */
   permits(object: KubeObject): boolean;
+  /** Who writes for the application. What has no mark of it is taken over only as far as that one may write it. */
+  writer: KubeClient;
 }
 
 /**
@@ -68,11 +70,20 @@ export class Adoption {
     const unmarked = (byOwner.value.get(UNMARKED) ?? []).filter(isWanted);
     const taken: KubeObject[] = [];
     let failure: Failure | undefined;
-    await inParallel([...marked, ...unmarked].filter(claim.permits), async (object) => {
-      const labelled = await this.#label(resource, object, label);
-      if (labelled.kind === "done") taken.push(labelled.value);
-      else if (labelled.reason !== KUBE.notFound && labelled.reason !== KUBE.conflict) failure ??= labelled;
-    });
+    const claimed = [
+      ...marked.map((object) => ({ object, as: this.#client })),
+      ...unmarked.map((object) => ({ object, as: claim.writer })),
+    ];
+    await inParallel(
+      claimed.filter(({ object }) => claim.permits(object)),
+      async ({ object, as }) => {
+        const written = await putLabel(as, resource, object, label);
+        if (written.kind === "done") taken.push(written.value);
+        // The sync will say that its account may not write it.
+        else if (as !== this.#client && written.reason === KUBE.forbidden) return;
+        else if (written.reason !== KUBE.notFound && written.reason !== KUBE.conflict) failure ??= written;
+      },
+    );
     if (failure) return failure;
     list.asked.add(owner);
     return done(taken);
@@ -109,12 +120,12 @@ export class Adoption {
     }
     return done(byOwner);
   }
+}
 
-  /** The uid keeps a newer object of the same name from being taken for this one. */
-  #label(resource: Resource, { metadata: { namespace, name, uid } }: KubeObject, label: string): Promise<Outcome<KubeObject>> {
-    const patch = { metadata: { uid, labels: { [META.app]: label } } };
-    return this.#client.mergePatch(resource, namespace, name, patch, { manager: INDEXER });
-  }
+/** The uid keeps a newer object of the same name from being taken for this one. */
+function putLabel(client: KubeClient, resource: Resource, { metadata: { namespace, name, uid } }: KubeObject, label: string) {
+  const patch = { metadata: { uid, labels: { [META.app]: label } } };
+  return client.mergePatch(resource, namespace, name, patch, { manager: INDEXER });
 }
 
 const UNMARKED = "";

@@ -72,6 +72,7 @@ async function adopt({ app, destination, targets, verdicts }: Watched, resource:
     owner: markOf(instance, tracking),
     label: appLabel(instance),
     resource,
+    writer: destination.writer,
     wanted: new Set(byKey.keys()),
     listed: new Set(rows.map(({ group = "", kind, namespace = "", name }) => objectKey(group, kind, namespace, name))),
     permits: (object) => !destination.refuse?.(object, resource) && !unmanaged(destination, object, resource),

@@ -40,7 +40,7 @@ export const getApplicationLogs =
       since: since === undefined ? undefined : Math.max(1, Math.ceil(tryParseDuration(since)! / 1_000)),
     };
     const params = { ...(await questionParams(s.db, app)), ...(JSON.parse(JSON.stringify(wanted)) as object) };
-    const leave = s.questions.take(agent, nameOf(call.caller));
+    const leave = s.questions.take(agent, nameOf(call.caller), call.scope);
     try {
       await addAudit(s.db, acceptedLine(call));
       const lines = linesOf(s.db, agent, { kind: "application.logs", params, seconds: timeoutSeconds }, call.signal);
