@@ -1,6 +1,6 @@
+import { parseGoDuration } from "./duration.ts";
 import { jqFault, jsonPointerFault } from "./expressions.ts";
 import { type Fault, type Json, objectIn, objectsIn, quoted, textFault, textFaults } from "./fault.ts";
-import { parseGoDuration } from "./go-duration.ts";
 import { kindFaults } from "./kinds.ts";
 import { labelFaults } from "./labels.ts";
 import { sourceFaults } from "./sources.ts";

@@ -1,7 +1,7 @@
 import { parseCron } from "./cron.ts";
+import { parseGoDuration } from "./duration.ts";
 import { addressGlobFault, denyGlobFault, globFault, regexFault } from "./expressions.ts";
 import { type Fault, isText, type Json, objectIn, objectsIn, quoted, textFault, textFaults } from "./fault.ts";
-import { parseGoDuration } from "./go-duration.ts";
 import { kindFaults } from "./kinds.ts";
 import { didYouMean } from "./suggest.ts";
 import { timeZoneFault } from "./zone.ts";

@@ -1,5 +1,5 @@
 import { fireAfter, fireBefore, parseCron } from "../../base/lang/cron.ts";
-import { parseGoDuration } from "../../base/lang/go-duration.ts";
+import { parseGoDuration } from "../../base/lang/duration.ts";
 import { zoneOffset } from "../../base/lang/zone.ts";
 import { judgeWindows, type SyncWindow, type Windowed, windowsFor } from "./window.ts";
 

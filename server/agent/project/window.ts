@@ -1,6 +1,6 @@
 import { fallsBetween, parseCron } from "../../base/lang/cron.ts";
+import { parseGoDuration } from "../../base/lang/duration.ts";
 import { matchGlob } from "../../base/lang/glob.ts";
-import { parseGoDuration } from "../../base/lang/go-duration.ts";
 import { zoneOffset } from "../../base/lang/zone.ts";
 import type { SyncWindow } from "../model/generated/types.ts";
 

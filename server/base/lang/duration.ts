@@ -1,12 +1,4 @@
-const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Milliseconds of `90s`, `5m`, `1h30m`; undefined when the text is no duration. */
-export function tryParseDuration(text: string): number | undefined {
-  if (!/^([0-9]{1,9}(ms|s|m|h|d))+$/.test(text)) return undefined;
-  let total = 0;
-  for (const [, number, unit] of text.matchAll(/([0-9]+)(ms|s|m|h|d)/g)) total += Number(number) * UNITS[unit!]!;
-  return total;
-}
+export { parseDuration as tryParseDuration, parseGoDuration } from "../../../openapi/rules/duration.ts";
 
 /** A short form for people: `0.4s`, `12s`, `3m05s`, `2h10m`, `5d`. */
 export function showDuration(ms: number): string {

@@ -1,3 +1,4 @@
+import { parseGoDuration } from "../../../base/lang/duration.ts";
 import { type Callable, fn } from "./function.ts";
 import { Opaque, TemplateError, type Value } from "./value.ts";
 
@@ -128,15 +129,6 @@ function timeOf(value: Value): Time {
   return new Time(Date.now());
 }
 
-const UNITS: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1, us: 0.001, µs: 0.001, ns: 0.000001 };
-function duration(text: string): number | undefined {
-  const found = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+|0)$/.exec(text);
-  if (!found) return undefined;
-  let ms = 0;
-  for (const [, amount, unit] of found[2]!.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)/g)) ms += Number(amount) * UNITS[unit!]!;
-  return found[1] === "-" ? -ms : ms;
-}
-
 /** Go's Duration.String for whole seconds. */
 function durationText(seconds: number): string {
   const sign = seconds < 0 ? "-" : "";
@@ -149,7 +141,7 @@ function durationText(seconds: number): string {
 
 function durationRound(value: Value): string {
   const since = value instanceof Time ? Date.now() - value.ms : Number(value) / 1_000_000;
-  const ms = typeof value === "string" ? (duration(value) ?? 0) : since;
+  const ms = typeof value === "string" ? (parseGoDuration(value) ?? 0) : since;
   const all = Math.abs(ms) / 1_000;
   for (const [unit, size] of [
     ["y", 31_536_000],
@@ -166,7 +158,7 @@ function durationRound(value: Value): string {
 
 const modify = (strict: boolean) =>
   fn("st", ([change, time]) => {
-    const ms = duration(change);
+    const ms = parseGoDuration(change);
     if (ms === undefined && strict) throw new TemplateError(`time: invalid duration ${JSON.stringify(change)}`);
     return new Time(time.ms + (ms ?? 0), time.offset, time.zone);
   });

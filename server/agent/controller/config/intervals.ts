@@ -1,5 +1,5 @@
 import { digest } from "../../../base/json/canonical.ts";
-import { parseGoDuration } from "../../../base/lang/go-duration.ts";
+import { parseGoDuration } from "../../../base/lang/duration.ts";
 
 /** How often what Git says is asked for by itself. */
 export interface Intervals {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { parseGoDuration } from "../../../base/lang/go-duration.ts";
+import { parseGoDuration } from "../../../base/lang/duration.ts";
 import {
   type Application,
   type ApplicationCondition,

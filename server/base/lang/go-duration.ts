@@ -1,1 +1,0 @@
-export { parseGoDuration } from "../../../openapi/rules/go-duration.ts";
