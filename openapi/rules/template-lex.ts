@@ -1,7 +1,7 @@
 /** What was asked of a template and cannot be had; the message is for the user. */
 export class TemplateError extends Error {}
 
-export type Token =
+export type TemplateToken =
   | { kind: "text"; text: string; at: number }
   | { kind: "left" | "right" | "(" | ")" | "|" | "," | ":=" | "=" | "." | "eof" | "space"; text: string; at: number }
   | { kind: "field" | "variable" | "name" | "number" | "string" | "char" | "keyword"; text: string; at: number };
@@ -11,8 +11,8 @@ const LETTER = /[\p{L}\p{Nd}_]/u;
 const SPACE = /[ \t\r\n]/;
 
 /** The tokens of a Go template. Blanks count where they separate arguments, so they are tokens of their own. */
-export function lex(source: string): Token[] {
-  const tokens: Token[] = [];
+export function lex(source: string): TemplateToken[] {
+  const tokens: TemplateToken[] = [];
   let at = 0;
   let trim = false;
   while (at < source.length) {
@@ -44,12 +44,12 @@ export function lex(source: string): Token[] {
   return tokens;
 }
 
-function lexAction(source: string, from: number, open: number, tokens: Token[]): { at: number; trim: boolean } {
+function lexAction(source: string, from: number, open: number, tokens: TemplateToken[]): { at: number; trim: boolean } {
   let at = from;
   let depth = 0;
   const fail = (why: string) => new TemplateError(`template: base:${lineOf(source, at)}: ${why}`);
-  const push = (kind: Token["kind"], length: number) => {
-    tokens.push({ kind, text: source.slice(at, at + length), at } as Token);
+  const push = (kind: TemplateToken["kind"], length: number) => {
+    tokens.push({ kind, text: source.slice(at, at + length), at } as TemplateToken);
     at += length;
   };
   for (;;) {

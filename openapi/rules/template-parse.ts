@@ -1,4 +1,4 @@
-import { lex, lineOf, TemplateError, type Token, unquote } from "./template-lex.ts";
+import { lex, lineOf, TemplateError, type TemplateToken, unquote } from "./template-lex.ts";
 
 /** What can be written out in a template: an int is a bigint. */
 type Constant = boolean | string | bigint | number;
@@ -51,7 +51,7 @@ export function parse(source: string, known: (name: string) => boolean): Templat
 class Parser {
   readonly #source: string;
   readonly #known: (name: string) => boolean;
-  readonly #tokens: Token[];
+  readonly #tokens: TemplateToken[];
   readonly #defined = new Map<string, Node[]>();
   #at = 0;
   #vars: string[] = ["$"];
@@ -76,26 +76,26 @@ class Parser {
     );
   }
 
-  #peek(): Token {
+  #peek(): TemplateToken {
     return this.#tokens[this.#at]!;
   }
 
-  #next(): Token {
+  #next(): TemplateToken {
     return this.#tokens[this.#at++]!;
   }
 
-  #solid(): Token {
+  #solid(): TemplateToken {
     while (this.#peek().kind === "space") this.#at++;
     return this.#next();
   }
 
-  #expect(kind: Token["kind"], where: string): Token {
+  #expect(kind: TemplateToken["kind"], where: string): TemplateToken {
     const token = this.#solid();
     if (token.kind !== kind) throw this.#unexpected(token, where);
     return token;
   }
 
-  #unexpected(token: Token, where: string): TemplateError {
+  #unexpected(token: TemplateToken, where: string): TemplateError {
     return this.#fail(token.kind === "eof" ? "unexpected EOF" : `unexpected ${JSON.stringify(token.text)} in ${where}`);
   }
 
@@ -132,7 +132,7 @@ class Parser {
     }
   }
 
-  #keyword(word: Token): Node | undefined {
+  #keyword(word: TemplateToken): Node | undefined {
     const { text, at } = word;
     if (text === "if" || text === "with" || text === "range") return this.#control(text, at);
     if (text === "break" || text === "continue") {

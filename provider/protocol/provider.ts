@@ -9,7 +9,7 @@ import type { Log } from "./log.ts";
 export type Lazy<T> = () => T | Promise<T>;
 
 /** What every handler gets. */
-export interface Context<Client> {
+export interface CallContext<Client> {
   /** Aborted by Ctrl-C (StopProvider) and when Terraform has gone. */
   readonly signal: AbortSignal;
   readonly log: Log;
@@ -25,7 +25,7 @@ export const DESTROYS = "destroys";
 /** Data that a resource keeps beside its state, for itself. */
 export type PrivateState = Map<string, Json>;
 
-export interface ResourceContext<Client> extends Context<Client> {
+export interface ResourceContext<Client> extends CallContext<Client> {
   readonly private: PrivateState;
 }
 
@@ -39,7 +39,7 @@ export interface ApplyContext<Client> extends ResourceContext<Client> {
   checkpoint(state: Value): void;
 }
 
-export interface Change {
+export interface PlannedChange {
   readonly config: ValueMap;
   /** Null when the object is created. */
   readonly prior: ValueMap | null;
@@ -52,11 +52,11 @@ export interface Resource<Client = unknown> {
   /** Checks that need more than the rules of single attributes; parts may be unknown. No network. */
   validate?(config: ValueMap, diagnostics: Diagnostics): void | Promise<void>;
   /** Changes the plan that follows from the schema. */
-  plan?(change: Change, context: ResourceContext<Client>): ValueMap | Promise<ValueMap>;
-  create(change: Change, context: ApplyContext<Client>): Promise<Value>;
+  plan?(change: PlannedChange, context: ResourceContext<Client>): ValueMap | Promise<ValueMap>;
+  create(change: PlannedChange, context: ApplyContext<Client>): Promise<Value>;
   /** Null means that the object is gone. */
   read(state: ValueMap, context: ResourceContext<Client>): Promise<Value>;
-  update(change: Change & { prior: ValueMap }, context: ApplyContext<Client>): Promise<Value>;
+  update(change: PlannedChange & { prior: ValueMap }, context: ApplyContext<Client>): Promise<Value>;
   delete(state: ValueMap, context: ApplyContext<Client>): Promise<void>;
   /** The state that the id stands for, as far as needed for a read; null after an error. */
   import?(id: string, context: ResourceContext<Client>): Promise<Value>;
@@ -67,7 +67,7 @@ export interface Resource<Client = unknown> {
 export interface DataSource<Client = unknown> {
   readonly schema: Schema;
   validate?(config: ValueMap, diagnostics: Diagnostics): void;
-  read(config: ValueMap, context: Context<Client>): Promise<Value>;
+  read(config: ValueMap, context: CallContext<Client>): Promise<Value>;
 }
 
 /** What opening or renewing gives: the lease is whatever `private` needs to renew or close. */
@@ -79,9 +79,9 @@ export interface Lease {
 export interface EphemeralResource<Client = unknown> {
   readonly schema: Schema;
   validate?(config: ValueMap, diagnostics: Diagnostics): void;
-  open(config: ValueMap, context: Context<Client>): Promise<(Lease & { result: Value }) | null>;
-  renew?(lease: Json, context: Context<Client>): Promise<Lease | null>;
-  close?(lease: Json, context: Context<Client>): Promise<void>;
+  open(config: ValueMap, context: CallContext<Client>): Promise<(Lease & { result: Value }) | null>;
+  renew?(lease: Json, context: CallContext<Client>): Promise<Lease | null>;
+  close?(lease: Json, context: CallContext<Client>): Promise<void>;
 }
 
 /** A function refuses its arguments by throwing this. */

@@ -3,7 +3,7 @@ import { blank } from "../schema/plan.ts";
 import type { ValueMap } from "../value/value.ts";
 import type { Log } from "./log.ts";
 import {
-  type Context,
+  type CallContext,
   type DataSource,
   type EphemeralResource,
   type Lazy,
@@ -37,7 +37,7 @@ export class Session {
     this.#terraformVersion = terraformVersion;
     this.#client = undefined;
   }
-  context(diagnostics: Diagnostics): Context<unknown> {
+  context(diagnostics: Diagnostics): CallContext<unknown> {
     return { signal: this.signal, log: this.log, diagnostics, client: () => this.#open() };
   }
   /** The client is made when first needed; a failed attempt is not kept. */

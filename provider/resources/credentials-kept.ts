@@ -1,6 +1,6 @@
 import { audienceOf, beyond, keepsNothing, type SealedCollection } from "../../openapi/audience.ts";
 import { pathOf } from "../client/problem.ts";
-import type { Change } from "../protocol/provider.ts";
+import type { PlannedChange } from "../protocol/provider.ts";
 import type { Attributes, Schema } from "../schema/attribute.ts";
 import type { Diagnostics } from "../schema/diagnostics.ts";
 import { requiresReplace } from "../schema/plan.ts";
@@ -14,7 +14,7 @@ import { toSpec } from "./spec.ts";
  * Refuses, at its attribute, a change that would send the credentials which the agent holds elsewhere or with less protection, when the
  * plan does not send them again. The service and the agent refuse it too, but only when it is applied.
  */
-export function checkKeptCredentials(noun: Noun, spec: Attributes, change: Change, diagnostics: Diagnostics): void {
+export function checkKeptCredentials(noun: Noun, spec: Attributes, change: PlannedChange, diagnostics: Diagnostics): void {
   const { config, prior, planned } = change;
   if (!prior || !keepsCredentials(noun.schema, change)) return;
   // What is not known yet is checked when it is applied.
@@ -34,7 +34,7 @@ export function checkKeptCredentials(noun: Noun, spec: Attributes, change: Chang
 }
 
 /** The object has credentials, stays the same object, and no new ones are sent with this change. */
-function keepsCredentials(schema: Schema, { config, prior, planned }: Change): boolean {
+function keepsCredentials(schema: Schema, { config, prior, planned }: PlannedChange): boolean {
   const version = "credentials_version";
   const has = (config.get("credentials") ?? null) !== null || (prior?.get(version) ?? null) !== null;
   const same = equal(string, prior?.get(version) ?? null, planned.get(version) ?? null);

@@ -90,7 +90,7 @@ export class Writer {
 }
 
 /** What one msgpack token is. Arrays and maps carry only their length: the caller reads the elements. */
-export type Token =
+export type MsgpackToken =
   | { kind: "nil" }
   | { kind: "bool"; value: boolean }
   | { kind: "int"; value: number | bigint }
@@ -119,16 +119,16 @@ export class Reader {
     return this.#buffer.subarray(this.#at - size, this.#at);
   }
   /** A claimed length can never exceed the bytes that are left, since each element takes at least one. */
-  #collection(kind: "array" | "map", length: number): Token {
+  #collection(kind: "array" | "map", length: number): MsgpackToken {
     if (length > this.#buffer.length - this.#at) throw new Error("msgpack collection is longer than its input");
     return { kind, length };
   }
-  #string = (length: number): Token => ({ kind: "string", value: this.#take(length).toString("utf8") });
-  #ext(length: number): Token {
+  #string = (length: number): MsgpackToken => ({ kind: "string", value: this.#take(length).toString("utf8") });
+  #ext(length: number): MsgpackToken {
     const type = this.#take(1).readInt8();
     return { kind: "ext", type, value: this.#take(length) };
   }
-  token(): Token {
+  token(): MsgpackToken {
     const tag = this.#take(1)[0]!;
     if (tag < 0x80) return { kind: "int", value: tag };
     if (tag >= 0xe0) return { kind: "int", value: tag - 0x100 };

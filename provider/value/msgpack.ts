@@ -1,4 +1,4 @@
-import { Reader, type Token, Writer } from "./bytes.ts";
+import { type MsgpackToken, Reader, Writer } from "./bytes.ts";
 import { fromDouble, fromText, print } from "./number.ts";
 import { dynamic, parseType, printType, type Type } from "./type.ts";
 import { Decimal, Dynamic, type Refinement, text, Unknown, unknown, type Value } from "./value.ts";
@@ -165,12 +165,12 @@ function read(reader: Reader, type: Type): Value {
   }
 }
 
-function expect<K extends Token["kind"]>(token: Token, kind: K): Extract<Token, { kind: K }> {
+function expect<K extends MsgpackToken["kind"]>(token: MsgpackToken, kind: K): Extract<MsgpackToken, { kind: K }> {
   if (token.kind !== kind) throw new Error(`msgpack ${kind} is wanted, got ${token.kind}`);
-  return token as Extract<Token, { kind: K }>;
+  return token as Extract<MsgpackToken, { kind: K }>;
 }
 
-function readNumber(token: Token): number | bigint | Decimal {
+function readNumber(token: MsgpackToken): number | bigint | Decimal {
   if (token.kind === "int") return token.value;
   if (token.kind === "float") return fromDouble(token.value);
   return fromText(expect(token, "string").value);

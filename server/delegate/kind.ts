@@ -41,7 +41,7 @@ export interface RunOptions {
 }
 
 /** What a kind may use while it runs. */
-export interface Context extends Toolkit {
+export interface TaskContext extends Toolkit {
   workspace: Workspace;
   /** Environment of the task's processes. */
   env: Record<string, string>;
@@ -70,14 +70,14 @@ export interface KindResult {
 
 /** One kind of task. */
 // biome-ignore lint/suspicious/noExplicitAny: the table holds kinds of all parameters; each validates its own.
-export interface Kind<P = any> {
+export interface TaskKindHandler<P = any> {
   validate: Validate<P>;
   /** Parameters, by JSON pointer, that take no reference to a secret, and what to do instead: programs, into which nothing is pasted. */
   plain?: Readonly<Record<string, string>>;
   /** What this installation lacks to run it; undefined when nothing. */
   lacks(env: NodeJS.ProcessEnv): Promise<string | undefined>;
   /** Its own failures are results; it need not care for deadlines, cancellation or bounds. */
-  run(params: P, context: Context): Promise<KindResult>;
+  run(params: P, context: TaskContext): Promise<KindResult>;
 }
 
 export const failed = (reason: string, message: string, outputs?: Record<string, unknown>): KindResult => ({

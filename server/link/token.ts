@@ -3,7 +3,7 @@ import { done, type Outcome, stop } from "../base/outcome.ts";
 import { Secret } from "../base/secret.ts";
 
 /** An enrolment token: the private half of a key that the service knows the public half of, and a pin of the service's own key. */
-export interface Token {
+export interface EnrolmentToken {
   id: string;
   seed: Secret;
   pin: string;
@@ -12,7 +12,7 @@ export interface Token {
 // The last two parts may hold `_`, so they are told apart by their fixed lengths: 32 bytes are 43 characters, the pin has 32.
 const TOKEN = /^ot1_([A-Za-z0-9-]{1,128})_([A-Za-z0-9_-]{43})_([A-Za-z0-9_-]{32})$/;
 
-export function parseToken(text: string): Outcome<Token> {
+export function parseToken(text: string): Outcome<EnrolmentToken> {
   const found = TOKEN.exec(text.trim());
   if (!found) {
     return stop(

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { MemoryCache } from "../../server/agent/cache/memory.ts";
 import type { Application } from "../../server/agent/controller/application.ts";
-import type { Context } from "../../server/agent/link/context.ts";
+import type { AgentContext } from "../../server/agent/link/context.ts";
 import { putAppProject, removeAppProject } from "../../server/agent/link/deliveries/project.ts";
 import { MANAGED, MARK } from "../../server/agent/link/names.ts";
 import { applicationManifests } from "../../server/agent/link/queries/manifests.ts";
@@ -172,7 +172,7 @@ test("every write of a tenant's objects names his account, and none the agent's 
   expect(reads.length).toBeGreaterThan(0);
 }, 240_000);
 
-const context = (): Context => ({
+const context = (): AgentContext => ({
   client: w.client,
   namespace: w.namespace,
   account: "default",

@@ -4,7 +4,7 @@ import type { Schemas } from "../../openapi/client.ts";
 import { formFaults } from "../../openapi/rules/forms.ts";
 import { clusterWorld } from "../../server/agent/appset/cluster-world.ts";
 import { testRepository } from "../../server/agent/link/connections.ts";
-import type { Context } from "../../server/agent/link/context.ts";
+import type { AgentContext } from "../../server/agent/link/context.ts";
 import { putApplication } from "../../server/agent/link/deliveries/application.ts";
 import { putCluster } from "../../server/agent/link/deliveries/cluster.ts";
 import { putRepository } from "../../server/agent/link/deliveries/repository.ts";
@@ -41,7 +41,7 @@ const binding = {
 
 let w: World;
 let proxy: { url: string; seen: string[]; server: Server };
-let ctx: Context;
+let ctx: AgentContext;
 let number = 0;
 
 beforeAll(async () => {

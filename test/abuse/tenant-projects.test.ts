@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { SetController } from "../../server/agent/appset/controller.ts";
 import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
-import type { Context } from "../../server/agent/link/context.ts";
+import type { AgentContext } from "../../server/agent/link/context.ts";
 import { putApplication } from "../../server/agent/link/deliveries/application.ts";
 import { putAppProject } from "../../server/agent/link/deliveries/project.ts";
 import { putApplicationSet } from "../../server/agent/link/deliveries/set.ts";
@@ -32,7 +32,7 @@ const PLATFORM = "platform";
 const ACCOUNTS = [{ server: "*", namespace: "acme-*", defaultServiceAccount: "deployer" }];
 
 let w: World;
-let ctx: Context;
+let ctx: AgentContext;
 let generation = 1;
 beforeAll(async () => {
   w = await world({ audit: true });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import type { Context } from "../../server/agent/link/context.ts";
+import type { AgentContext } from "../../server/agent/link/context.ts";
 import { Inbox } from "../../server/agent/link/deliveries/inbox.ts";
 import { Discovery } from "../../server/agent/link/discover/discovery.ts";
 import { Observer } from "../../server/agent/link/observe.ts";
@@ -36,7 +36,7 @@ export const STATEFUL_SET: Resource = { group: "apps", version: "v1", kind: "Sta
 
 export let cluster: ApiServer;
 export let kube: KubeClient;
-export let ctx: Context;
+export let ctx: AgentContext;
 export let observer: Observer;
 export const reports = new Reports();
 export const stop = new AbortController();
@@ -141,7 +141,7 @@ export async function startWorld(): Promise<void> {
     RESOURCES.appProject,
   );
 
-  const log = { debug() {}, info() {}, warn() {}, error: console.error } as unknown as Context["log"];
+  const log = { debug() {}, info() {}, warn() {}, error: console.error } as unknown as AgentContext["log"];
   ctx = {
     client: kube,
     namespace: OWN,

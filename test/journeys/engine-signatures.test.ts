@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemoryCache } from "../../server/agent/cache/memory.ts";
 import { testRepository } from "../../server/agent/link/connections.ts";
-import type { Context } from "../../server/agent/link/context.ts";
+import type { AgentContext } from "../../server/agent/link/context.ts";
 import { RepoService } from "../../server/agent/repo/service.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import { RESOURCES } from "../../server/kube/path.ts";
@@ -129,7 +129,7 @@ test("a connection is tried as its own Secret says, with what templates lend, fo
   const repo = new RepoService({ folder, cache: new MemoryCache() });
   await repo.start();
   try {
-    const ctx = { client: w.client, namespace: w.namespace } as Context;
+    const ctx = { client: w.client, namespace: w.namespace } as AgentContext;
     await w.git.createRepository("tried/one", { users: { ana: "pw" }, files: { "a.yaml": configMap("a", {}) } });
     await secret("creds-tried", "repo-creds", { url: w.git.cloneUrl("tried/one").replace("one.git", ""), username: "ana", password: "pw" });
     const tried = async (name: string, data: Record<string, string>) => {

@@ -1,7 +1,7 @@
 import type { Client, Reply, Stored } from "../../client/client.ts";
 import { later } from "../../client/pause.ts";
 import { report } from "../../client/problem.ts";
-import type { ApplyContext, Change } from "../../protocol/provider.ts";
+import type { ApplyContext, PlannedChange } from "../../protocol/provider.ts";
 import type { Value } from "../../value/value.ts";
 import { sealCredentials } from "../credentials.ts";
 import { leftBehind, noteAdopted } from "../replace.ts";
@@ -15,7 +15,7 @@ import { settle } from "./settle.ts";
 const GRACE_MS = 10_000;
 
 /** Creates the object, or takes over one that is there (`adopt`). Null when there is nothing to keep in the state. */
-export async function create(kind: ResourceKind, { config, planned }: Change, context: ApplyContext<Client>): Promise<Value> {
+export async function create(kind: ResourceKind, { config, planned }: PlannedChange, context: ApplyContext<Client>): Promise<Value> {
   const { noun, ways, attributes, spec } = kind;
   const action = `Creating ${printStored(noun, placeOf(noun, planned))}`;
   const client = await context.client();

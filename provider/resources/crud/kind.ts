@@ -10,7 +10,7 @@ import type { Noun } from "../noun.ts";
 import { fromSpec } from "../spec.ts";
 
 /** What a noun does beyond the common way. */
-export interface Ways {
+export interface ResourceHooks {
   validate?(config: ValueMap, diagnostics: Diagnostics): void;
   /** What a create or update waits for. */
   readonly judge?: Judge;
@@ -23,7 +23,7 @@ export interface Ways {
 /** What is known of a noun, worked out once from its schema. */
 export interface ResourceKind {
   readonly noun: Noun;
-  readonly ways: Ways;
+  readonly ways: ResourceHooks;
   /** Of the whole resource, and of the object's specification. */
   readonly attributes: Attributes;
   readonly spec: Attributes;
@@ -37,7 +37,7 @@ export const ATTEMPTS = 10;
 /** What a wait may take when the configuration says nothing. */
 const PATIENCE_MS = 600_000;
 
-export function kindOf(noun: Noun, ways: Ways): ResourceKind {
+export function kindOf(noun: Noun, ways: ResourceHooks): ResourceKind {
   const { attributes } = noun.schema;
   return {
     noun,

@@ -1,7 +1,7 @@
 import type { Client } from "../../client/client.ts";
 import { report } from "../../client/problem.ts";
 import { readsOf } from "../../client/reads.ts";
-import { type Change, NotKnownYet, type Resource, type ResourceContext } from "../../protocol/provider.ts";
+import { NotKnownYet, type PlannedChange, type Resource, type ResourceContext } from "../../protocol/provider.ts";
 import type { Diagnostics } from "../../schema/diagnostics.ts";
 import { isMove } from "../../schema/plan.ts";
 import { field, type Value, type ValueMap } from "../../value/value.ts";
@@ -15,7 +15,7 @@ import { importForm, parseImportId, placeOf, printStored } from "../scope.ts";
 import { noteReady, planWait } from "../unready.ts";
 import { Watch } from "../written/warn.ts";
 import { create } from "./create.ts";
-import { kindOf, limitOf, type ResourceKind, stateOf, type Ways } from "./kind.ts";
+import { kindOf, limitOf, type ResourceHooks, type ResourceKind, stateOf } from "./kind.ts";
 import { remove } from "./remove.ts";
 import { update } from "./update.ts";
 
@@ -26,7 +26,7 @@ const READ_MS = 60_000;
 const KEY_CHECK_MS = 5_000;
 
 /** The Terraform resource of a noun: create, read, update, delete and import over the service's one way to store things. */
-export function createResource(noun: Noun, ways: Ways = {}): Resource<Client> {
+export function createResource(noun: Noun, ways: ResourceHooks = {}): Resource<Client> {
   const kind = kindOf(noun, ways);
   return {
     schema: noun.schema,
@@ -49,7 +49,7 @@ async function validate({ noun, ways, attributes, spec }: ResourceKind, config: 
   await checkForms(noun.collection, spec, config, diagnostics);
 }
 
-async function plan({ noun, attributes, spec, hasCredentials }: ResourceKind, change: Change, context: ResourceContext<Client>) {
+async function plan({ noun, attributes, spec, hasCredentials }: ResourceKind, change: PlannedChange, context: ResourceContext<Client>) {
   const { prior } = change;
   // A create asks the service nothing else, and a wrong key would be noticed only after other objects were made.
   if (prior === null) await checkKey(context);

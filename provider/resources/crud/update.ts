@@ -1,6 +1,6 @@
 import type { Client } from "../../client/client.ts";
 import { report } from "../../client/problem.ts";
-import type { ApplyContext, Change } from "../../protocol/provider.ts";
+import type { ApplyContext, PlannedChange } from "../../protocol/provider.ts";
 import { changed, isMove } from "../../schema/plan.ts";
 import { equal } from "../../value/equal.ts";
 import { string } from "../../value/type.ts";
@@ -11,7 +11,7 @@ import { toSpec } from "../spec.ts";
 import { ATTEMPTS, limitOf, type ResourceKind, stateOf, taking } from "./kind.ts";
 import { settle } from "./settle.ts";
 
-type Update = Change & { prior: ValueMap };
+type Update = PlannedChange & { prior: ValueMap };
 
 /** Changes the object, if it is still the one of the plan. */
 export async function update(kind: ResourceKind, { config, prior, planned }: Update, context: ApplyContext<Client>): Promise<Value> {

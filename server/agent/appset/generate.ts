@@ -1,7 +1,7 @@
 import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { clusters } from "./generators/clusters.ts";
 import { caught, matrix, merge } from "./generators/combine.ts";
-import { type Context, type Generate, MAX_PARAMS } from "./generators/context.ts";
+import { type Generate, type GeneratorContext, MAX_PARAMS } from "./generators/context.ts";
 import { decision } from "./generators/decision.ts";
 import { git } from "./generators/git.ts";
 import { list } from "./generators/list.ts";
@@ -46,7 +46,7 @@ const SIMPLE: Record<Exclude<GeneratorName, "matrix" | "merge">, Generate> = {
 export async function generate(name: string, spec: ApplicationSetSpec, world: World, fresh = false): Promise<Outcome<Generated[]>> {
   const work = new Work();
   const how: Rendering = { goTemplate: spec.goTemplate === true, options: spec.goTemplateOptions ?? [], work };
-  const context: Context = { name, world, how, work, fresh, project: projectOf(spec) };
+  const context: GeneratorContext = { name, world, how, work, fresh, project: projectOf(spec) };
   const made: Generated[] = [];
   for (const entry of spec.generators ?? []) {
     for (const kind of kindsOf(entry)) {
@@ -77,7 +77,7 @@ const kindsOf = (entry: Generator): GeneratorName[] => GENERATORS.filter((kind) 
 async function run(
   kind: GeneratorName,
   entry: Generator,
-  context: Context,
+  context: GeneratorContext,
   first: Params | undefined,
   depth: number,
 ): Promise<Outcome<Params[]>> {
@@ -94,13 +94,13 @@ async function run(
   });
 }
 
-async function parametersOf(kind: GeneratorName, settings: Free, context: Context, depth: number): Promise<Outcome<Params[]>> {
+async function parametersOf(kind: GeneratorName, settings: Free, context: GeneratorContext, depth: number): Promise<Outcome<Params[]>> {
   if (kind === "matrix") return matrix(settings, context, child, depth + 1);
   if (kind === "merge") return merge(settings, context, child, depth + 1);
   return SIMPLE[kind](settings, context);
 }
 
-async function child(entry: Generator, context: Context, first: Params | undefined, depth: number): Promise<Outcome<Params[]>> {
+async function child(entry: Generator, context: GeneratorContext, first: Params | undefined, depth: number): Promise<Outcome<Params[]>> {
   const kinds = kindsOf(entry).filter((kind) => depth < MAX_NESTING || (kind !== "matrix" && kind !== "merge"));
   if (kinds.length === 0) return stop(APPSET.params, "child generator generated no parameters");
   if (kinds.length > 1) return stop(APPSET.params, "found more than one generator in a child of a matrix or merge: one is allowed");

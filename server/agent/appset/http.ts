@@ -26,7 +26,7 @@ export interface Ask {
   sign?: ((url: string, headers: Record<string, string>, body: string) => Record<string, string>) | undefined;
 }
 
-export interface Answer<T> {
+export interface HostAnswer<T> {
   body: T;
   /** Where the next page is. */
   next?: string;
@@ -40,7 +40,7 @@ const MAX_BYTES = 20_000_000;
 const REFUSED = "it leads to a refused address";
 
 /** Asks a service for JSON. No redirect is followed: the token is for the address that was given. */
-export async function ask<T>(url: string, options: Ask = {}): Promise<Outcome<Answer<T>>> {
+export async function ask<T>(url: string, options: Ask = {}): Promise<Outcome<HostAnswer<T>>> {
   const { method = "GET", body, deadlineMs = 30_000, ca, insecure } = options;
   const shown = redactUrl(url.replace(/[?#].*/, ""));
   if (!/^https?:\/\//.test(url)) return stop(HTTP.refused, `${shown} is not an address`);
@@ -134,14 +134,18 @@ function continued(next: string, at: string, shown: string): Outcome<string> {
 }
 
 /** All pages of a list. */
-export async function askPages<B, T>(url: string, options: Ask, read: (answer: Answer<B>, at: string) => Page<T>): Promise<Outcome<T[]>> {
+export async function askPages<B, T>(
+  url: string,
+  options: Ask,
+  read: (answer: HostAnswer<B>, at: string) => Page<T>,
+): Promise<Outcome<T[]>> {
   const shown = redactUrl(url.replace(/[?#].*/, ""));
   const all: T[] = [];
   let at: string | undefined = url;
   let size = 0;
   for (let page = 0; at; page++) {
     if (page >= MAX_PAGES) return stop(HTTP.tooLarge, `${shown} has more than ${MAX_PAGES} pages`);
-    const answer: Outcome<Answer<B>> = await ask<B>(at, options);
+    const answer: Outcome<HostAnswer<B>> = await ask<B>(at, options);
     if (answer.kind !== "done") return answer;
     size += answer.value.size;
     if (size > MAX_ALL_BYTES) return stop(HTTP.tooLarge, `${shown} has pages of more than ${MAX_ALL_BYTES} bytes`);

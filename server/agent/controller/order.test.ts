@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../kube/object.ts";
 import type { Application } from "./application.ts";
-import type { Target } from "./compare/normalise.ts";
+import type { CompareTarget } from "./compare/normalise.ts";
 import { compareTasks, hookName, hookOf, syncOption, waveOf } from "./order.ts";
 import { groupTasks, planTasks } from "./tasks.ts";
 
@@ -96,7 +96,7 @@ test("kinds without a rank stand by name, whatever their kind", () => {
 });
 
 const app = (syncOptions: string[] = []) => ({ spec: { destination: {}, syncPolicy: { syncOptions } } }) as unknown as Application;
-const target = (o: KubeObject): Target => ({
+const target = (o: KubeObject): CompareTarget => ({
   key: `/${o.kind}/${o.metadata.namespace ?? ""}/${o.metadata.name}`,
   object: o,
   digest: "",

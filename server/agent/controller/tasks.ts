@@ -2,7 +2,7 @@ import { gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
 import type { Resource } from "../../kube/path.ts";
 import { instanceOf } from "../project/instance.ts";
 import { type Application, META, type OperationState, revisionsOf } from "./application.ts";
-import type { Target } from "./compare/normalise.ts";
+import type { CompareTarget } from "./compare/normalise.ts";
 import { compareTasks, hookName, hookOf, type Phase, syncOption, waveOf } from "./order.ts";
 import { remark } from "./tracking.ts";
 
@@ -15,7 +15,7 @@ export interface Task {
   object: KubeObject;
   hook: boolean;
   /** Of an object to apply. */
-  target?: Target;
+  target?: CompareTarget;
   /** Of an object to prune. */
   prune?: boolean;
   resource?: Resource;
@@ -27,7 +27,7 @@ export interface Task {
  */
 export function prunable(
   live: ReadonlyMap<string, KubeObject>,
-  targets: readonly Target[],
+  targets: readonly CompareTarget[],
   owner: (object: KubeObject) => boolean,
 ): KubeObject[] {
   const wanted = new Set(targets.map((target) => target.key));
@@ -57,7 +57,7 @@ interface Operating {
 /** All tasks of an operation in the order in which they run. */
 export function planTasks(
   { app, own, run }: Operating,
-  targets: readonly Target[],
+  targets: readonly CompareTarget[],
   extra: readonly { object: KubeObject; resource?: Resource }[],
 ): Task[] {
   const sync = run.operation.sync ?? {};
@@ -87,7 +87,7 @@ export function planTasks(
 }
 
 /** A hook's object, with a name of this run when it has none of its own. */
-function hookTask({ app, own: namespace, run }: Operating, target: Target, phase: Phase) {
+function hookTask({ app, own: namespace, run }: Operating, target: CompareTarget, phase: Phase) {
   const { startedAt, syncResult } = run;
   const { key, object } = target;
   if (object.metadata.name) return { id: `${phase}|${key}`, key, object, target };
@@ -156,7 +156,7 @@ export function groupTasks(tasks: readonly Task[]): Task[][] {
 }
 
 /** The CRDs of a sync, by the group and kind they bring. */
-export function broughtKinds(targets: readonly Target[]): Set<string> {
+export function broughtKinds(targets: readonly CompareTarget[]): Set<string> {
   const kinds = new Set<string>();
   for (const { object } of targets) {
     if (object.kind === "CustomResourceDefinition") kinds.add(`${object.spec?.group}/${object.spec?.names?.kind}`);

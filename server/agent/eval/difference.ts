@@ -13,14 +13,14 @@ import { filledIn, wantsStatus } from "../controller/config/compare-options.ts";
 import { belongs } from "../controller/projects.ts";
 import { appLabel, markOf, migrated, ownerOf, type Tracking } from "../controller/tracking.ts";
 import { masked, toYaml } from "../link/queries/mask.ts";
-import type { Paper } from "./inputs.ts";
-import { type Ask, type RenderedApplication, renderPapers, withoutTracking } from "./manifests.ts";
+import type { InputFile } from "./inputs.ts";
+import { type Ask, type RenderedApplication, renderManifests, withoutTracking } from "./manifests.ts";
 import { tryOut } from "./trial.ts";
 
 export { loadConfig } from "../../kube/config.ts";
 
 /** One object that is not on both sides the same; the texts are YAML, values of Secrets are digests. */
-export interface Change {
+export interface ManifestDifference {
   application: string;
   group: string;
   version: string;
@@ -35,25 +35,25 @@ export interface Change {
 /** What the rendering is compared with. */
 export type Against =
   | { kind: "revision"; revision: string }
-  | { kind: "objects"; papers: readonly Paper[] }
+  | { kind: "objects"; files: readonly InputFile[] }
   /** Nothing is changed: objects are read, and applies are tried as dry runs. */
   | { kind: "cluster"; config: KubeConfig };
 
 /** In what the objects of the given applications differ from another revision, from objects in files, or from a cluster. */
-export async function diffPapers(ask: Ask, against: Against): Promise<Outcome<Change[]>> {
+export async function diffManifests(ask: Ask, against: Against): Promise<Outcome<ManifestDifference[]>> {
   if (against.kind === "cluster") return withCluster(ask, against.config);
-  const after = await renderPapers(ask);
+  const after = await renderManifests(ask);
   if (after.kind !== "done") return after;
   if (against.kind === "objects") {
     const live: KubeObject[] = [];
-    for (const { name, text } of against.papers) {
+    for (const { name, text } of against.files) {
       const objects = parseManifests(text, name);
       if (objects.kind !== "done") return objects;
       live.push(...objects.value);
     }
     return done(after.value.flatMap((one) => againstLive(one, placed(live, one))));
   }
-  const before = await renderPapers({ ...ask, revision: against.revision });
+  const before = await renderManifests({ ...ask, revision: against.revision });
   if (before.kind !== "done") return { ...before, message: `at ${against.revision}: ${before.message}` };
   const nameOf = ({ app }: RenderedApplication) => app.metadata.name;
   const names = [...new Set([...before.value, ...after.value].map(nameOf))];
@@ -65,15 +65,15 @@ export async function diffPapers(ask: Ask, against: Against): Promise<Outcome<Ch
   );
 }
 
-async function withCluster(ask: Ask, config: KubeConfig): Promise<Outcome<Change[]>> {
+async function withCluster(ask: Ask, config: KubeConfig): Promise<Outcome<ManifestDifference[]>> {
   const client = new KubeClient(config);
   try {
     const version = await client.json<{ gitVersion: string }>("GET", "/version");
     if (version.kind !== "done") return version;
     const find = (group: string, version: string, kind: string) => client.discovery.find(group, version, kind);
-    const rendered = await renderPapers({ ...ask, find, kubeVersion: ask.kubeVersion ?? version.value.gitVersion });
+    const rendered = await renderManifests({ ...ask, find, kubeVersion: ask.kubeVersion ?? version.value.gitVersion });
     if (rendered.kind !== "done") return rendered;
-    const changes: Change[] = [];
+    const changes: ManifestDifference[] = [];
     for (const one of rendered.value) {
       const live = await readLive(client, one);
       if (live.kind !== "done") return live;
@@ -121,7 +121,11 @@ function placed(live: KubeObject[], { targets, app }: RenderedApplication): Kube
 }
 
 /** `tried` has what the API server said of an apply; for the other objects it is predicted. */
-function againstLive(one: RenderedApplication, live: KubeObject[], tried: ReadonlyMap<string, KubeObject> = new Map()): Change[] {
+function againstLive(
+  one: RenderedApplication,
+  live: KubeObject[],
+  tried: ReadonlyMap<string, KubeObject> = new Map(),
+): ManifestDifference[] {
   const byKey = new Map(live.map((object) => [keyOf(object), object]));
   const desired = objectsOf(one);
   const after = desired.map((object) => {
@@ -139,11 +143,11 @@ const isOwn = ({ app, settings }: RenderedApplication, object: KubeObject): bool
   !object.metadata.annotations?.[META.hook] &&
   belongs(app, { settings, server: app.spec.destination.server ?? "", own: app.metadata.namespace ?? "" })(object);
 
-function compare({ app, settings }: RenderedApplication, before: KubeObject[], after: KubeObject[]): Change[] {
+function compare({ app, settings }: RenderedApplication, before: KubeObject[], after: KubeObject[]): ManifestDifference[] {
   // Another one each time: a digest tells only whether two values in one answer are equal.
   const salt = randomBytes(16).toString("hex");
   const [old, now] = [before, after].map((objects) => new Map(objects.map((object) => [keyOf(object), object])));
-  const changes: Change[] = [];
+  const changes: ManifestDifference[] = [];
   for (const key of new Set([...now!.keys(), ...old!.keys()])) {
     const [live, desired] = [old!.get(key), now!.get(key)];
     const shown = (live ?? desired)!;
@@ -168,7 +172,7 @@ function compare({ app, settings }: RenderedApplication, before: KubeObject[], a
   return changes;
 }
 
-function verb(live?: KubeObject, desired?: KubeObject): Change["change"] {
+function verb(live?: KubeObject, desired?: KubeObject): ManifestDifference["change"] {
   if (!live) return "create";
   return desired ? "update" : "delete";
 }

@@ -2,7 +2,7 @@ import { actionsOf, runAction } from "../../kube/actions/actions.ts";
 import { healthOf } from "../../kube/health/health.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../kube/object.ts";
 import type { Application } from "../controller/application.ts";
-import type { Target } from "../controller/compare/normalise.ts";
+import type { CompareTarget } from "../controller/compare/normalise.ts";
 import { retryWait } from "../controller/config/policy.ts";
 import { hookOf, waveOf } from "../controller/order.ts";
 import { planTasks } from "../controller/tasks.ts";
@@ -67,7 +67,7 @@ export const SUITES: Record<string, Suite> = {
     } as Application;
     const run = { operation: { sync: {} }, startedAt: new Date(0).toISOString() };
     const wanted = (targets as KubeObject[]).map(
-      (object) => ({ key: keyOf(object), object, hook: hookOf(object), wave: waveOf(object) }) as Target,
+      (object) => ({ key: keyOf(object), object, hook: hookOf(object), wave: waveOf(object) }) as CompareTarget,
     );
     const extra = ((prunes ?? []) as KubeObject[]).map((object) => ({ object }));
     const order = planTasks({ app, own: app.metadata.namespace ?? "", run }, wanted, extra).map(({ phase, wave, object, prune, hook }) => {

@@ -10,7 +10,7 @@ const INVALID = "InputInvalid";
 const TYPE = "argocd.argoproj.io/secret-type";
 
 /** A text and where it is from. */
-export interface Paper {
+export interface InputFile {
   name: string;
   text: string;
 }
@@ -25,10 +25,10 @@ export interface Asked {
 }
 
 /** Reads Applications and ApplicationSets, and beside them `argocd-cm` and Secrets of clusters; another object is a mistake. */
-export function readPapers(papers: readonly Paper[]): Outcome<Asked> {
+export function readInputs(files: readonly InputFile[]): Outcome<Asked> {
   const asked: Asked = { applications: [], sets: [], clusters: [], settings: new Settings() };
   const maps: KubeObject[] = [];
-  for (const { name, text } of papers) {
+  for (const { name, text } of files) {
     const objects = parseManifests(text, name);
     if (objects.kind !== "done") return objects;
     for (const object of objects.value) {
@@ -45,7 +45,7 @@ export function readPapers(papers: readonly Paper[]): Outcome<Asked> {
   const { problems } = asked.settings;
   if (problems.length) return stop(INVALID, problems.join("; "));
   if (asked.applications.length + asked.sets.length === 0) {
-    return stop(INVALID, `${papers.map(({ name }) => name).join(", ")}: no Application and no ApplicationSet`);
+    return stop(INVALID, `${files.map(({ name }) => name).join(", ")}: no Application and no ApplicationSet`);
   }
   return done(asked);
 }

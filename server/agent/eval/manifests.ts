@@ -9,7 +9,7 @@ import { validateSpec } from "../appset/validate.ts";
 import { repositoryFiles, type World } from "../appset/world.ts";
 import { MemoryCache } from "../cache/memory.ts";
 import { type Application, META, sourcesOf } from "../controller/application.ts";
-import type { Target } from "../controller/compare/normalise.ts";
+import type { CompareTarget } from "../controller/compare/normalise.ts";
 import { validate } from "../controller/config/validate.ts";
 import { toTargets } from "../controller/render.ts";
 import type { Tracking } from "../controller/tracking.ts";
@@ -17,11 +17,11 @@ import { RepoService } from "../repo/service.ts";
 import type { Source } from "../repo/types.ts";
 import { normaliseUrl } from "../repo/url.ts";
 import { type Checkout, checkOut, isBranch, nameHead } from "./checkout.ts";
-import { type Asked, type Paper, readPapers } from "./inputs.ts";
+import { type Asked, type InputFile, readInputs } from "./inputs.ts";
 import { type Find, findOffline } from "./scope.ts";
 
 export interface Ask {
-  papers: readonly Paper[];
+  files: readonly InputFile[];
   /** Folders that stand for repositories, by address. */
   folders: Readonly<Record<string, string>>;
   /** The folder of the repository of each application's first source from Git, unless `folders` names it. */
@@ -37,15 +37,15 @@ export interface Ask {
 export interface RenderedApplication {
   app: Application;
   revisions: string[];
-  targets: Target[];
+  targets: CompareTarget[];
   /** What the status would tell beside. */
   warnings: string[];
   settings: Asked["settings"];
 }
 
 /** Every application of the given manifests, rendered and normalised by the functions that the repo server and the controller call. */
-export async function renderPapers(ask: Ask): Promise<Outcome<RenderedApplication[]>> {
-  const asked = readPapers(ask.papers);
+export async function renderManifests(ask: Ask): Promise<Outcome<RenderedApplication[]>> {
+  const asked = readInputs(ask.files);
   if (asked.kind !== "done") return asked;
   const folder = await mkdtemp(join(tmpdir(), "outpost-eval-"));
   const door = new RepoService({ folder: join(folder, "repo"), cache: new MemoryCache(), allowLocal: true });

@@ -9,7 +9,7 @@ import { type KubeObject, objectKey } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import { type Application, META } from "../controller/application.ts";
 import { localRepo } from "../controller/engine.ts";
-import type { Context } from "../link/context.ts";
+import type { AgentContext } from "../link/context.ts";
 import { isOurs } from "../link/patterns.ts";
 import { applicationDiff } from "../link/queries/diff.ts";
 import { instanceOf } from "../project/instance.ts";
@@ -52,7 +52,7 @@ export async function checkMigration({ config, namespace, applications, env }: M
   const client = new KubeClient(config);
   const local = await localRepo(env);
   try {
-    const ctx: Context = { client, namespace, account: "", sealSeed: new Secret(""), log: pino({ level: "silent" }) };
+    const ctx: AgentContext = { client, namespace, account: "", sealSeed: new Secret(""), log: pino({ level: "silent" }) };
     const listed = await applicationsOf(ctx);
     if (listed.kind !== "done") return listed;
     const instance = (app: KubeObject) => instanceOf(app, namespace);
@@ -79,7 +79,7 @@ export async function checkMigration({ config, namespace, applications, env }: M
 const question = (live: object) => ({ task: "migrate", kind: "application.diff", params: { live } });
 
 /** Those of the namespace, and those elsewhere that Argo CD's settings name. */
-async function applicationsOf(ctx: Context): Promise<Outcome<KubeObject[]>> {
+async function applicationsOf(ctx: AgentContext): Promise<Outcome<KubeObject[]>> {
   const everywhere = await ctx.client.list(RESOURCES.application);
   const listed = everywhere.kind === "done" ? everywhere : await ctx.client.list(RESOURCES.application, { namespace: ctx.namespace });
   if (listed.kind !== "done") return listed;

@@ -12,7 +12,7 @@ import type { KubeObject } from "../../kube/object.ts";
 import type { Application } from "../controller/application.ts";
 import { Destinations } from "../controller/destination.ts";
 import { testCluster } from "./connections.ts";
-import type { Context } from "./context.ts";
+import type { AgentContext } from "./context.ts";
 
 /** Clusters as their Secrets describe them, against a real API server. */
 jest.setTimeout(300_000);
@@ -99,7 +99,7 @@ async function connection(config: object, server = api.url): Promise<{ state: st
   await client.json("DELETE", `${at}/away`);
   const made = await client.json<KubeObject>("POST", at, { body });
   if (made.kind !== "done") throw new Error(made.message);
-  const { connection: said } = await testCluster({ client, namespace: "default" } as Context, made.value);
+  const { connection: said } = await testCluster({ client, namespace: "default" } as AgentContext, made.value);
   return { state: said.state, ...(said.reason ? { reason: said.reason } : {}) };
 }
 

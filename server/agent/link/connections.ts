@@ -4,7 +4,7 @@ import { KUBE } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { Reports } from "../../link/reports.ts";
 import type { RepoApi } from "../repo/types.ts";
-import type { Context } from "./context.ts";
+import type { AgentContext } from "./context.ts";
 import { repositoryAccess, withCluster } from "./credentials/repository-access.ts";
 import type { Collection } from "./names.ts";
 import { NOT_WITH_ARGO_CD } from "./queries/beside.ts";
@@ -21,7 +21,7 @@ const failed = ({ reason, message }: { reason: string; message: string }): Conne
 });
 
 /** Tries a repository of any type with the credentials that its Secret has: which layer fails is told by its reason. */
-export async function testRepository(ctx: Context, repo: RepoApi, secret: KubeObject): Promise<ConnectionStatus> {
+export async function testRepository(ctx: AgentContext, repo: RepoApi, secret: KubeObject): Promise<ConnectionStatus> {
   const access = await repositoryAccess(ctx, secret);
   if (access.kind !== "done") return { connection: failed(access) };
   const probed = await repo.probe(access.value);
@@ -31,7 +31,7 @@ export async function testRepository(ctx: Context, repo: RepoApi, secret: KubeOb
 }
 
 /** Tries a cluster with the credentials that its Secret has. */
-export async function testCluster(ctx: Context, secret: KubeObject): Promise<ConnectionStatus> {
+export async function testCluster(ctx: AgentContext, secret: KubeObject): Promise<ConnectionStatus> {
   const version = await withCluster(ctx, secret, (client) =>
     client.json<{ gitVersion?: string }>("GET", "/version", { deadlineMs: 10_000 }),
   );
@@ -65,11 +65,11 @@ const RETRY_MS = [5_000, 15_000, 60_000, 300_000];
 
 /** Tries the connection of each repository and cluster when its Secret comes or changes, and again while it fails. */
 export class Connections {
-  readonly #options: { ctx: Context; repo: RepoApi; reports: Reports; signal: AbortSignal };
+  readonly #options: { ctx: AgentContext; repo: RepoApi; reports: Reports; signal: AbortSignal };
   readonly #wanted = new Map<string, Wanted>();
   #running = 0;
 
-  constructor(options: { ctx: Context; repo: RepoApi; reports: Reports; signal: AbortSignal }) {
+  constructor(options: { ctx: AgentContext; repo: RepoApi; reports: Reports; signal: AbortSignal }) {
     this.#options = options;
   }
 

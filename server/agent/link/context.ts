@@ -4,7 +4,7 @@ import type { Log } from "../../link/log.ts";
 import type { Patterns } from "./patterns.ts";
 
 /** What every handler works with. */
-export interface Context {
+export interface AgentContext {
   client: KubeClient;
   namespace: string;
   /** Of the enrolment; objects of another account are not ours. */

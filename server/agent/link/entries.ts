@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
 import { TENANT } from "../project/tenant.ts";
-import type { Context } from "./context.ts";
+import type { AgentContext } from "./context.ts";
 import { type Marks, partsOf } from "./names.ts";
 
 /**
@@ -55,7 +55,13 @@ export function entriesIn(shared: Shared, configMap: KubeObject, account: string
 export const isPlaced = (configMap: KubeObject, at: string): boolean => read(configMap)[at]?.placed === true;
 
 /** Writes an object's part, never over one that somebody else made. */
-export async function putEntry(ctx: Context, shared: Shared, at: string, object: WorkerObject, value: string): Promise<Outcome<undefined>> {
+export async function putEntry(
+  ctx: AgentContext,
+  shared: Shared,
+  at: string,
+  object: WorkerObject,
+  value: string,
+): Promise<Outcome<undefined>> {
   return changeConfigMap(ctx, shared, (data, entries) => {
     const held = entries[at];
     const marks = held && marksIn(held, ctx.account);
@@ -79,7 +85,7 @@ export async function putEntry(ctx: Context, shared: Shared, at: string, object:
 }
 
 /** Takes out the part that is this very object's. */
-export async function removeEntry(ctx: Context, shared: Shared, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function removeEntry(ctx: AgentContext, shared: Shared, object: WorkerObject): Promise<Outcome<undefined>> {
   return changeConfigMap(ctx, shared, (data, entries) => {
     if (!Object.values(entries).some(({ uid }) => uid === object.uid)) return done(undefined);
     const [rest, left] = without(shared, data, entries, (_, { uid }) => uid === object.uid);
@@ -101,7 +107,7 @@ type Change = (data: Data, entries: Entries) => Outcome<{ data: Data; entries?: 
 
 /** Changes a ConfigMap that others write too, on what it is at that moment. Nothing is written when nothing differs. */
 export async function changeConfigMap(
-  ctx: Context,
+  ctx: AgentContext,
   { name, tenant }: Pick<Shared, "name" | "tenant">,
   change: Change,
 ): Promise<Outcome<undefined>> {

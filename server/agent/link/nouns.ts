@@ -3,7 +3,7 @@ import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
-import type { Context } from "./context.ts";
+import type { AgentContext } from "./context.ts";
 import { putApplication, removeApplication } from "./deliveries/application.ts";
 import { putCluster } from "./deliveries/cluster.ts";
 import { putAppProject, removeAppProject } from "./deliveries/project.ts";
@@ -15,7 +15,7 @@ import type { Collection } from "./names.ts";
 import { type MadeApplication, toSetStatus } from "./reports/set-status.ts";
 import { toStatus } from "./reports/status.ts";
 
-type Handler = (ctx: Context, object: WorkerObject) => Promise<Outcome<undefined>>;
+type Handler = (ctx: AgentContext, object: WorkerObject) => Promise<Outcome<undefined>>;
 
 /** Where a delivered object is in the cluster: an object of its own, a Secret that Argo CD labels, or a part of ConfigMaps. */
 export interface Place {

@@ -7,7 +7,7 @@ import { watch } from "../../kube/watch.ts";
 import type { Reports } from "../../link/reports.ts";
 import { APPLICATION_SET } from "../appset/reconcile.ts";
 import { BY_ANNOTATION } from "../controller/tracking.ts";
-import type { Context } from "./context.ts";
+import type { AgentContext } from "./context.ts";
 import { SECRET_TYPE } from "./credentials/secrets.ts";
 import { type Found, foundIn, isReached, statusOf } from "./delivered-objects.ts";
 import type { Inbox } from "./deliveries/inbox.ts";
@@ -23,7 +23,7 @@ interface Held extends Found {
 }
 
 export interface ObserverOptions {
-  ctx: Context;
+  ctx: AgentContext;
   reports: Reports;
   inbox: Inbox;
   /** A repository's or cluster's Secret is new or has changed. */

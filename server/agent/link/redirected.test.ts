@@ -11,7 +11,7 @@ import { parseKubeconfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES } from "../../kube/path.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import type { Context } from "./context.ts";
+import type { AgentContext } from "./context.ts";
 import { AUDIENCE, OPENED } from "./credentials/credentials.ts";
 import { OPENED_BEFORE } from "./credentials/opened.ts";
 import { putCluster } from "./deliveries/cluster.ts";
@@ -26,14 +26,14 @@ jest.setTimeout(180_000);
 const CANARY = "canary-secret";
 let api: ApiServer;
 let client: KubeClient;
-let ctx: Context;
+let ctx: AgentContext;
 let publicKey: string;
 beforeAll(async () => {
   api = await startApiServer();
   client = new KubeClient(parseKubeconfig(readFileSync(api.kubeconfig, "utf8")));
   const keys = await generateSealKeys();
   publicKey = keys.publicKey;
-  const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Context["log"];
+  const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as AgentContext["log"];
   ctx = { client, namespace: "default", account: "acme", sealSeed: new Secret(keys.privateKey), log };
 });
 afterAll(async () => {
@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 type Spec = Record<string, unknown>;
-const HANDLER: Record<SealedCollection, (ctx: Context, object: WorkerObject) => Promise<Outcome<undefined>>> = {
+const HANDLER: Record<SealedCollection, (ctx: AgentContext, object: WorkerObject) => Promise<Outcome<undefined>>> = {
   repositories: putRepository,
   repositorycredentials: putRepositoryCredential,
   clusters: putCluster,

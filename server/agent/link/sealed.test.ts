@@ -7,7 +7,7 @@ import { KubeClient } from "../../kube/client.ts";
 import { parseKubeconfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
-import type { Context } from "./context.ts";
+import type { AgentContext } from "./context.ts";
 import { putCluster } from "./deliveries/cluster.ts";
 import { putRepository } from "./deliveries/repository.ts";
 
@@ -15,14 +15,14 @@ import { putRepository } from "./deliveries/repository.ts";
 jest.setTimeout(180_000);
 let api: ApiServer;
 let client: KubeClient;
-let ctx: Context;
+let ctx: AgentContext;
 let publicKey: string;
 beforeAll(async () => {
   api = await startApiServer();
   client = new KubeClient(parseKubeconfig(readFileSync(api.kubeconfig, "utf8")));
   const keys = await generateSealKeys();
   publicKey = keys.publicKey;
-  const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Context["log"];
+  const log = { debug() {}, info() {}, warn() {}, error() {} } as unknown as AgentContext["log"];
   ctx = { client, namespace: "default", account: "acme", sealSeed: new Secret(keys.privateKey), log };
 });
 afterAll(async () => {

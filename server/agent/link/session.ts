@@ -16,7 +16,7 @@ import { heldReason } from "../controller/held.ts";
 import type { RepoApi } from "../repo/types.ts";
 import { clusterId } from "./cluster-id.ts";
 import { Connections } from "./connections.ts";
-import type { Context } from "./context.ts";
+import type { AgentContext } from "./context.ts";
 import { Inbox } from "./deliveries/inbox.ts";
 import { Discovery } from "./discover/discovery.ts";
 import { SecretIdentity } from "./identity.ts";
@@ -59,7 +59,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const cluster = await findCluster(options);
   if (!cluster) return;
   // Whose objects these are is known with the first session; nothing arrives before that.
-  const ctx: Context = {
+  const ctx: AgentContext = {
     client,
     namespace,
     account: "",
@@ -149,7 +149,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 const LOOK_MS = 30_000;
 
 /** Tells the service while our controller waits for an Argo CD to end. */
-async function watchEngine(ctx: Context, { conditions }: Discovery, signal: AbortSignal): Promise<void> {
+async function watchEngine(ctx: AgentContext, { conditions }: Discovery, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const why = await whyHeld(ctx);
     if (why.kind === "done") conditions.set("EngineHeld", why.value ? { reason: "ArgoCDRuns", message: why.value } : undefined);
@@ -158,7 +158,7 @@ async function watchEngine(ctx: Context, { conditions }: Discovery, signal: Abor
 }
 
 /** By the usual name of Argo CD's controller, which the link may look for; else what our controller says, which sees any name. */
-async function whyHeld({ client, namespace }: Context): Promise<Outcome<string | undefined>> {
+async function whyHeld({ client, namespace }: AgentContext): Promise<Outcome<string | undefined>> {
   const usual = await usualArgoControllerIn(client, namespace);
   if (usual.kind === "done" && usual.value) return done(heldMessage(usual.value));
   return heldReason(client, namespace);
@@ -166,7 +166,7 @@ async function whyHeld({ client, namespace }: Context): Promise<Outcome<string |
 
 type Look = (kind: string, object: KubeObject) => void;
 
-async function handle(ctx: Context, object: WorkerObject, look: Look): Promise<Outcome<undefined>> {
+async function handle(ctx: AgentContext, object: WorkerObject, look: Look): Promise<Outcome<undefined>> {
   const { collection, op, namespace, uid } = object;
   if (namespace === undefined || namespace === ctx.namespace) return NOUNS[collection][op](ctx, object);
   const resource = NOUNS[collection].elsewhere;

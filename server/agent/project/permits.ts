@@ -73,7 +73,7 @@ export function permitsDestination({ destinations }: ProjectSpec, to: Destinatio
   return permitted;
 }
 
-export interface Kind {
+export interface ListedKind {
   group: string;
   kind: string;
   name: string;
@@ -81,7 +81,7 @@ export interface Kind {
 }
 
 /** Whether the project's applications may hold an object. Cluster-scoped kinds must be named to be allowed; the others are, unless a list says otherwise. */
-export function permitsKind(spec: ProjectSpec, { group, kind, name, namespaced }: Kind): boolean {
+export function permitsKind(spec: ProjectSpec, { group, kind, name, namespaced }: ListedKind): boolean {
   const budget = { left: MAX_STEPS };
   // Braces are letters here, unlike in other patterns of a project.
   const fitsKind = (pattern: string | undefined, text: string) => matchGlob((pattern ?? "").replace(/[{}]/g, "\\$&"), text, "/", budget);

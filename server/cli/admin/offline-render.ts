@@ -59,8 +59,8 @@ function common(command: Command): Command {
 }
 
 async function render(io: Io, names: string[], flags: Flags, command: Command): Promise<void> {
-  const { renderPapers, withoutTracking } = await OFFLINE.render();
-  const rendered = await renderPapers(await askOf(io, names, flags));
+  const { renderManifests, withoutTracking } = await OFFLINE.render();
+  const rendered = await renderManifests(await askOf(io, names, flags));
   if (rendered.kind !== "done") throw new Failure(rendered.message);
   const e = paint(io, io.err);
   for (const { app, warnings } of rendered.value)
@@ -78,8 +78,8 @@ async function render(io: Io, names: string[], flags: Flags, command: Command): 
 async function diff(io: Io, names: string[], flags: Flags, command: Command): Promise<void> {
   const chosen = [flags.againstRevision, flags.live, flags.kubeconfig].filter((one) => one !== undefined);
   if (chosen.length > 1) throw usage("only one of --against-revision, --live and --kubeconfig can be compared with");
-  const { diffPapers } = await OFFLINE.diff();
-  const got = await diffPapers(await askOf(io, names, flags), await against(io, flags));
+  const { diffManifests } = await OFFLINE.diff();
+  const got = await diffManifests(await askOf(io, names, flags), await against(io, flags));
   // As with diff(1), 1 is an answer: what went wrong is another code.
   if (got.kind !== "done") throw new Failure(got.message, EXIT.usage);
   const c = paint(io, io.out);
@@ -100,7 +100,7 @@ async function askOf(io: Io, names: string[], flags: Flags) {
     folders[mapping.slice(0, at)] = await folder(mapping.slice(at + 1));
   }
   return {
-    papers: await papers(io, names),
+    files: await files(io, names),
     folders,
     ...(flags.path === undefined ? {} : { path: await folder(flags.path) }),
     ...(flags.revision === undefined ? {} : { revision: flags.revision }),
@@ -110,13 +110,13 @@ async function askOf(io: Io, names: string[], flags: Flags) {
 }
 
 async function against(io: Io, { againstRevision, live, kubeconfig, context }: Flags) {
-  if (live) return { kind: "objects" as const, papers: await papers(io, (await Promise.all(live.map(filesBelow))).flat()) };
+  if (live) return { kind: "objects" as const, files: await files(io, (await Promise.all(live.map(filesBelow))).flat()) };
   if (kubeconfig === undefined) return { kind: "revision" as const, revision: againstRevision ?? "HEAD" };
   const { loadConfig } = await OFFLINE.diff();
   return { kind: "cluster" as const, config: clusterOf(io, loadConfig, { kubeconfig, ...(context === undefined ? {} : { context }) }) };
 }
 
-const papers = (io: Io, names: string[]) => Promise.all(names.map(async (name) => ({ name, text: await readInput(io, name) })));
+const files = (io: Io, names: string[]) => Promise.all(names.map(async (name) => ({ name, text: await readInput(io, name) })));
 
 async function filesBelow(path: string): Promise<string[]> {
   if (path === "-" || !(await info(path)).isDirectory()) return [path];

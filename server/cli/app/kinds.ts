@@ -15,12 +15,12 @@ coordination.k8s.io Lease
 apiextensions.k8s.io CustomResourceDefinition crd
 argoproj.io Application|ApplicationSet|AppProject|Rollout`;
 
-export interface Kind {
+export interface ResourceKindName {
   group: string;
   kind: string;
 }
 
-const BY_NAME = new Map<string, Kind>();
+const BY_NAME = new Map<string, ResourceKindName>();
 for (const line of KNOWN.split("\n").filter(Boolean)) {
   const [group = "", ...rest] = line.split(" ");
   for (const entry of rest.join(" ").split("|").filter(Boolean)) {
@@ -36,4 +36,4 @@ function plural(word: string): string {
 }
 
 /** The kind that a person means by `deploy`, `deployment`, `Deployment` or `deployments`; undefined where only the cluster knows. */
-export const knownKind = (word: string): Kind | undefined => BY_NAME.get(word.toLowerCase());
+export const knownKind = (word: string): ResourceKindName | undefined => BY_NAME.get(word.toLowerCase());

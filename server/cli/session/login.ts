@@ -5,7 +5,7 @@ import { type Io, readInput } from "../output/io.ts";
 import { say, show, showAs, state } from "../show.ts";
 import { Api } from "./api.ts";
 import { type Session, verb } from "./session.ts";
-import { type Context, checkEndpoint, readSettings, resolveTarget, writeSettings } from "./settings.ts";
+import { checkEndpoint, readSettings, resolveTarget, type SignIn, writeSettings } from "./settings.ts";
 
 interface LoginFlags {
   keyFile?: string;
@@ -115,7 +115,7 @@ async function login(s: Session, given: string | undefined, flags: LoginFlags): 
   const name = flags.name ?? new URL(endpoint).host;
   // A key that is good for one organisation or project alone works there unless told otherwise.
   const scope = { org: org ?? me.org, project: project ?? me.project };
-  const context: Context = {
+  const context: SignIn = {
     endpoint,
     apiKey,
     ...(scope.org ? { org: scope.org } : {}),

@@ -7,9 +7,9 @@ import type { Io } from "../output/io.ts";
 /** What `outpost login` keeps. The provider reads the same file. */
 export interface Settings {
   current?: string;
-  contexts: Record<string, Context>;
+  contexts: Record<string, SignIn>;
 }
-export interface Context {
+export interface SignIn {
   endpoint: string;
   apiKey: string;
   org?: string;

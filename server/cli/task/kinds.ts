@@ -10,7 +10,7 @@ const schemas = document.components.schemas as unknown as Record<string, Json>;
 const LONG = 65_536;
 
 /** One kind of task, as the contract describes it. */
-export interface Kind {
+export interface TaskKindInfo {
   name: string;
   description: string;
   /** Its parameters by their first name. */
@@ -34,9 +34,9 @@ const TAKEN = new Set([
   ...COMMON.map((flag) => flag.name),
 ]);
 
-export const KINDS: Kind[] = (schemas.TaskKind!.enum as string[]).map(kindOf);
+export const KINDS: TaskKindInfo[] = (schemas.TaskKind!.enum as string[]).map(kindOf);
 
-function kindOf(name: string): Kind {
+function kindOf(name: string): TaskKindInfo {
   const schemaName = `TaskParams${name
     .split(".")
     .map((part) => part[0]!.toUpperCase() + part.slice(1))
@@ -66,7 +66,7 @@ function dashed(word: string): string {
 }
 
 /** `--param path=value`: a text where the kind wants one, else JSON where it reads as such. */
-export function setParam(kind: Kind, params: Json, given: string): void {
+export function setParam(kind: TaskKindInfo, params: Json, given: string): void {
   const at = given.indexOf("=");
   if (at < 1) throw usage(`--param takes path=value, not ${JSON.stringify(given)}`);
   const path = given.slice(0, at).split(".");
@@ -92,13 +92,13 @@ export function setParam(kind: Kind, params: Json, given: string): void {
   object[path.at(-1)!] = value;
 }
 
-export function unknownParam(kind: Kind, name: string): string {
+export function unknownParam(kind: TaskKindInfo, name: string): string {
   const near = nearest(name, Object.keys(kind.properties));
   return `${kind.name} has no parameter ${JSON.stringify(name)}${near ? `; did you mean ${near}` : ""} (outpost task kinds ${kind.name})`;
 }
 
 /** Refuses what the service would have to refuse too, or would store though it must not. */
-export function checkParams(kind: Kind, params: Json): void {
+export function checkParams(kind: TaskKindInfo, params: Json): void {
   for (const name of Object.keys(params)) if (!Object.hasOwn(kind.properties, name)) throw usage(unknownParam(kind, name));
   const missing = kind.required.filter((name) => params[name] === undefined);
   if (missing.length > 0) throw usage(`${missing.map((name) => hint(kind, name)).join(", ")} ${missing.length > 1 ? "are" : "is"} missing`);
@@ -111,7 +111,7 @@ export function checkParams(kind: Kind, params: Json): void {
   }
 }
 
-function hint(kind: Kind, name: string): string {
+function hint(kind: TaskKindInfo, name: string): string {
   const flags = kind.flags.filter((f) => f.path[0] === name);
   if (flags.length === 0) return `--param ${name}=JSON`;
   const [first] = flags;

@@ -7,7 +7,7 @@ import { addFlags, objectOf } from "../output/flags.ts";
 import { type Io, readInput } from "../output/io.ts";
 import { type Session, verb } from "../session/session.ts";
 import { type Json, say, show, showAs } from "../show.ts";
-import { COMMON, checkParams, KINDS, type Kind, setParam } from "./kinds.ts";
+import { COMMON, checkParams, KINDS, setParam, type TaskKindInfo } from "./kinds.ts";
 import { logs } from "./logs.ts";
 import { type Task, taskColumns } from "./show.ts";
 
@@ -47,7 +47,7 @@ export function runVerbs(task: Command, io: Io): void {
     .action(verb(io, async (s, name: string | undefined) => showKinds(s, name)));
 }
 
-async function start(s: Session, kind: Kind, given: Json): Promise<void> {
+async function start(s: Session, kind: TaskKindInfo, given: Json): Promise<void> {
   const params: Json = given.paramsFile ? await readParams(s.io, given.paramsFile) : {};
   for (const flag of kind.flags.filter((f) => f.long)) {
     const file = given[`${camel(flag.name)}File`];

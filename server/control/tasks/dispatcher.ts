@@ -183,7 +183,7 @@ export class Dispatcher {
       await this.#place(all.filter((w) => w.fresh));
       const byOffer = new Map(all.filter((w) => this.#waiting.has(w) && w.offer && w.offer.room > 0).map((w) => [w.offer!, w]));
       if (byOffer.size === 0) return;
-      const { leased, again, vain } = await this.queue.pass(this.#db, [...byOffer.keys()]);
+      const { leased, again, wasted } = await this.queue.pass(this.#db, [...byOffer.keys()]);
       const got = new Map<Waiting, WorkerTask[]>();
       for (const { offer, task } of leased) {
         const w = byOffer.get(offer)!;
@@ -193,7 +193,7 @@ export class Dispatcher {
       for (const [w, tasks] of got) w.answer({ tasks });
       if (again) this.#again = true;
       // Perhaps those who asked have gone, or their delegate has changed: then they are no takers.
-      if (vain) this.#checked = Math.min(this.#checked, now - CHECK_MS / 2);
+      if (wasted) this.#checked = Math.min(this.#checked, now - CHECK_MS / 2);
     } finally {
       for (const w of all) {
         w.busy = false;
@@ -214,11 +214,11 @@ export class Dispatcher {
     for (const w of some) {
       const standing = standings.get(w.session.session);
       if (!standing) w.answer({ ended: true });
-      else await this.#seat(w, standing);
+      else await this.#answer(w, standing);
     }
   }
 
-  async #seat(w: Waiting, { offer, draining, closed, cancelled, lost }: Standing): Promise<void> {
+  async #answer(w: Waiting, { offer, draining, closed, cancelled, lost }: Standing): Promise<void> {
     const again = lost && w.free > 0 ? await repeatLeases(this.#db, w.session) : [];
     if (cancelled.length > 0 || again.length > 0) return w.answer({ tasks: again, cancel: cancelled });
     // A poll that waits while its worker is leaving has nothing to wait for.

@@ -77,10 +77,10 @@ export class Queue {
   }
 
   /**
-   * One pass: leases what those who ask can take, as far as it is known to wait. `again` when more may wait for them, `vain` when
+   * One pass: leases what those who ask can take, as far as it is known to wait. `again` when more may wait for them, `wasted` when
    * something was known and nothing was got: it has gone, or those who asked have.
    */
-  async pass(sql: Sql, offers: readonly Offer[]): Promise<{ leased: Leased[]; again: boolean; vain: boolean }> {
+  async pass(sql: Sql, offers: readonly Offer[]): Promise<{ leased: Leased[]; again: boolean; wasted: boolean }> {
     if (this.#unsure) await this.look(sql);
     const waiting = [...this.#known.values()].filter((k) => k.guess > 0);
     const fair = {
@@ -88,7 +88,7 @@ export class Queue {
       failed: (taker: Taker, kind: string) => (this.#failed.get(`${(taker as Offer).session.worker} ${kind}`) ?? 0) > Date.now(),
     };
     const slots = share(waiting, offers, fair, MOST);
-    if (slots.length === 0) return { leased: [], again: false, vain: false };
+    if (slots.length === 0) return { leased: [], again: false, wasted: false };
     const to = [...new Set(slots.map((slot) => slot.taker))];
     const places = new Map<string, number[]>();
     for (const { shape, taker } of slots) places.set(shape.shape, [...(places.get(shape.shape) ?? []), to.indexOf(taker)]);
@@ -98,7 +98,7 @@ export class Queue {
     const leased = this.#take(rows, to);
     const avoided = this.#guessAnew(list, rows, before);
     if (avoided.length > 0) leased.push(...(await this.#leaseAvoided(sql, avoided, list, to, leased)));
-    return { leased, again: true, vain: leased.length === 0 };
+    return { leased, again: true, wasted: leased.length === 0 };
   }
 
   /** What is left after a look at some shapes; gives those in which tasks were left out that somebody lost. */

@@ -4,7 +4,7 @@ import { type Hello, hello } from "../../link/hello.ts";
 import { FileIdentity } from "../../link/identity-file.ts";
 import { makeKeys, sign } from "../../link/keys.ts";
 import { tokenOf } from "../../link/settings.ts";
-import { parseToken, type Token } from "../../link/token.ts";
+import { type EnrolmentToken, parseToken } from "../../link/token.ts";
 import { Transport } from "../../link/transport.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
@@ -75,7 +75,7 @@ async function checkToken(transport: Transport, options: ServiceOptions, identit
 }
 
 /** Asks with a nonce that the service never gave: a good token is refused for that, and a bad one for itself. */
-async function askAbout(transport: Transport, token: Token, version: string): Promise<{ reason: string; message: string }> {
+async function askAbout(transport: Transport, token: EnrolmentToken, version: string): Promise<{ reason: string; message: string }> {
   const { signKey, sealKey } = await makeKeys();
   const fields = { tokenId: token.id, nonce: "outpost-delegate-doctor", signKey, sealKey, instance: "doctor", version };
   const body = { ...fields, proof: sign(token.seed, `outpost/enrol/v1\n${canonical(fields)}`) };

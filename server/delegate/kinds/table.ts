@@ -1,11 +1,12 @@
 import type { Schemas } from "../../../openapi/client.ts";
-import type { Kind } from "../kind.ts";
+import type { TaskKindHandler } from "../kind.ts";
 import { KINDS } from "./generated/table.ts";
 
 export { KINDS };
 
 /** The kind of that name, or undefined; never a member of Object's. */
-export const tryKind = (name: string): Kind | undefined => (Object.hasOwn(KINDS, name) ? KINDS[name as Schemas["TaskKind"]] : undefined);
+export const tryKind = (name: string): TaskKindHandler | undefined =>
+  Object.hasOwn(KINDS, name) ? KINDS[name as Schemas["TaskKind"]] : undefined;
 
 /** What this installation can run, and why it cannot run the rest. */
 export async function capabilities(env: NodeJS.ProcessEnv): Promise<{ able: string[]; lacking: { kind: string; why: string }[] }> {

@@ -81,7 +81,7 @@ sub below {
   for (my $i = 0; $i < @found; $i++) { push @found, @{$of{$found[$i]} // []} }
   return \\@found;
 }
-sub farewell {
+sub report_end {
   return if $said++;
   my $code = $status & 127 ? 128 + ($status & 127) : $status >> 8;
   syswrite $control, "$code $_[0]\\n";
@@ -89,12 +89,12 @@ sub farewell {
 while (1) {
   my $pid;
   while (($pid = waitpid -1, 1) > 0) { ($status, $kill) = ($?, 1) if $pid == $main }
-  if ($pid == -1 && $! == 10) { farewell(0); exit 0 }
+  if ($pid == -1 && $! == 10) { report_end(0); exit 0 }
   if ($kill) {
     $since ||= time;
     my $left = ($round++ % 16 && list()) || below() || list();
     if ($left) { kill 9, @$left } else { kill 9, -$main }
-    farewell($left && @$left || 1) if time - $since > 5;
+    report_end($left && @$left || 1) if time - $since > 5;
   }
   my $bits = "";
   vec($bits, 3, 1) = 1 if $control;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
 import { isMetadata, safeAddresses } from "../../base/cloud/address.ts";
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
-import type { Context } from "../kind.ts";
+import type { TaskContext } from "../kind.ts";
 import { makeTaskFolder, putTaskFile } from "./task-files.ts";
 
 /**
@@ -39,7 +39,7 @@ export interface Git {
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** A git that works in one folder with the given access, and with no other. Credentials are in files of the workspace, and only for their host. */
-export async function makeGit(context: Context, cwd: string, access?: GitAccess): Promise<Outcome<Git>> {
+export async function makeGit(context: TaskContext, cwd: string, access?: GitAccess): Promise<Outcome<Git>> {
   const config = [...CONFIG];
   const env: Record<string, string> = {
     ...context.env,
@@ -170,7 +170,7 @@ export interface Cloned {
 }
 
 /** Fetches a repository into a new folder and checks a revision out: a branch, a tag or a commit. */
-export async function cloneGit(params: Schemas["TaskParamsGitClone"], cwd: string, context: Context): Promise<Outcome<Cloned>> {
+export async function cloneGit(params: Schemas["TaskParamsGitClone"], cwd: string, context: TaskContext): Promise<Outcome<Cloned>> {
   const { url, revision = "", depth } = params;
   await makeTaskFolder(context.workspace.dir, cwd, 0o755);
   const git = await makeGit(context, cwd, params);

@@ -2,13 +2,13 @@ import { rename, rm } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import type { Schemas } from "../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../base/outcome.ts";
-import type { Context } from "../kind.ts";
+import type { TaskContext } from "../kind.ts";
 import { unpack } from "./archive.ts";
 import { cloneGit } from "./git.ts";
 import { makeTaskFolder, putTaskFile } from "./task-files.ts";
 
 /** Puts what a kind works on into a new folder below the task's work folder; without a source that is the work folder itself. */
-export async function takeSource(source: Schemas["TaskSource"] | undefined, name: string, context: Context): Promise<Outcome<string>> {
+export async function takeSource(source: Schemas["TaskSource"] | undefined, name: string, context: TaskContext): Promise<Outcome<string>> {
   if (!source) return done(context.workspace.work);
   const folder = join(context.workspace.work, name);
   const { dir } = context.workspace;
@@ -26,7 +26,7 @@ export async function takeSource(source: Schemas["TaskSource"] | undefined, name
   return done(folder);
 }
 
-async function artifact(ref: Schemas["ArtifactRef"], folder: string, context: Context): Promise<Outcome<string>> {
+async function artifact(ref: Schemas["ArtifactRef"], folder: string, context: TaskContext): Promise<Outcome<string>> {
   const file = join(context.workspace.dir, `artifact-${ref.name}`);
   const got = await context.download(ref, file);
   if (got.kind !== "done") return stop(got.reason, `the source could not be fetched: ${got.message}`);

@@ -5,7 +5,7 @@ import { LogShipper } from "../../link/logs.ts";
 import { sendResult, type TaskResult } from "../../link/result.ts";
 import type { Session } from "../../link/session.ts";
 import type { Bounds } from "../config/settings.ts";
-import type { Context, Kind, RunOptions } from "../kind.ts";
+import type { RunOptions, TaskContext, TaskKindHandler } from "../kind.ts";
 import { tryKind } from "../kinds/table.ts";
 import type { WriteLine } from "../process/bounded.ts";
 import type { Group, Groups } from "../process/cgroup.ts";
@@ -153,14 +153,20 @@ async function carryOut(task: WorkerTask, stop: Stop, parts: Parts): Promise<Tas
   }
 }
 
-async function runKind(kind: Kind, task: WorkerTask, stop: Stop, parts: Parts, started: (mark: () => Mark) => void): Promise<TaskResult> {
+async function runKind(
+  kind: TaskKindHandler,
+  task: WorkerTask,
+  stop: Stop,
+  parts: Parts,
+  started: (mark: () => Mark) => void,
+): Promise<TaskResult> {
   const { bounds, workspace, shipper, redactor } = parts;
   const output = new BoundedOutput(bounds.outputBytes, (stream, text) => shipper.write(stream, text));
   const redacted = new RedactedOutput(redactor, output.write);
   const base = { memoryBytes: bounds.memoryBytes, enter: parts.group?.enter, started, signal: stop.work };
   const own = ownEnv(task, workspace);
   const { close, ...toolkit } = makeToolkit({ ...parts, task, signal: stop.work, context: () => context });
-  const context: Context = {
+  const context: TaskContext = {
     ...toolkit,
     workspace,
     own,

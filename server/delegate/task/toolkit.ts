@@ -1,7 +1,7 @@
 import type { WorkerTask } from "../../link/exchange.ts";
 import type { Session } from "../../link/session.ts";
 import type { Bounds } from "../config/settings.ts";
-import type { Context, Toolkit } from "../kind.ts";
+import type { TaskContext, Toolkit } from "../kind.ts";
 import type { Workspace } from "../workspace.ts";
 import { getArtifact, keepArtifact } from "./artifact-client.ts";
 import { makeFetch } from "./fetch.ts";
@@ -17,7 +17,7 @@ export interface ToolkitOptions {
   caBundle(): string | undefined;
   signal: AbortSignal;
   /** The whole context, once there is one. */
-  context(): Context;
+  context(): TaskContext;
 }
 
 /** What kinds share: sources, artefacts, the service's API and HTTP. To be closed when the kind has ended. */

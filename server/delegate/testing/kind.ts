@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import type { Schemas } from "../../../openapi/client.ts";
 import { Redactor } from "../../base/crypto/redact.ts";
 import { done, stop } from "../../base/outcome.ts";
-import type { Context, Kind, KindResult } from "../kind.ts";
+import type { KindResult, TaskContext, TaskKindHandler } from "../kind.ts";
 import { runBounded, type WriteLine } from "../process/bounded.ts";
 import { takeKept } from "../task/artifact-client.ts";
 import { collect } from "../task/collect.ts";
@@ -31,7 +31,7 @@ export interface RunKind {
 
 export interface KindBench {
   /** Runs a kind as a task would, without a service: artefacts stay in a folder. */
-  run<P>(kind: Kind<P>, params: P, options?: RunKind): Promise<KindRun>;
+  run<P>(kind: TaskKindHandler<P>, params: P, options?: RunKind): Promise<KindRun>;
   /** Where an artefact of a run is. */
   artifact(ref: Schemas["ArtifactRef"]): string;
 }
@@ -57,7 +57,7 @@ export function kindBench(dir: string, env: NodeJS.ProcessEnv = { PATH: process.
       const bounds = { mark: workspace.mark, memoryBytes: 0, signal: ending.signal };
       const task = { task: id, fence: 1, attempt: 1 };
       const http = makeFetch({ env, caBundle: () => undefined, signal: ending.signal });
-      const context: Context = {
+      const context: TaskContext = {
         workspace,
         own: {},
         env: { ...taskEnv({ env, more: [], task, workspace }), ...more },

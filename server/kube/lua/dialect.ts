@@ -53,8 +53,8 @@ export interface Question {
   script: string;
   globals: Record<string, unknown>;
 }
-export type Answer = { id: number; value: unknown } | { id: number; error: string };
-export type FromThread = "ready" | Answer;
+export type LuaAnswer = { id: number; value: unknown } | { id: number; error: string };
+export type FromThread = "ready" | LuaAnswer;
 export interface ThreadData {
   wasm: string;
   memoryBytes: number;

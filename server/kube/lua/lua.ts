@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { again, done, type Outcome, stop } from "../../base/outcome.ts";
-import { type Answer, BOUNDS, type Bounds, type FromThread, type Question, type ThreadData } from "./dialect.ts";
+import { BOUNDS, type Bounds, type FromThread, type LuaAnswer, type Question, type ThreadData } from "./dialect.ts";
 
 export { BOUNDS, type Bounds } from "./dialect.ts";
 
@@ -107,7 +107,7 @@ export class Lua {
     return worker;
   }
 
-  #answered(answer: Answer): void {
+  #answered(answer: LuaAnswer): void {
     const { current } = { current: this.#current };
     if (current?.question.id !== answer.id) return;
     clearTimeout(this.#timer);

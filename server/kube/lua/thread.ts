@@ -1,12 +1,12 @@
 import { parentPort, workerData } from "node:worker_threads";
 import wasmoon from "wasmoon";
-import { type Answer, DIALECT, type Question, type ThreadData } from "./dialect.ts";
+import { DIALECT, type LuaAnswer, type Question, type ThreadData } from "./dialect.ts";
 
 const { LuaFactory, LuaLibraries } = wasmoon;
 const NEEDED = [LuaLibraries.Base, LuaLibraries.Table, LuaLibraries.String, LuaLibraries.Math, LuaLibraries.OS];
 
 /** A run of its own engine each: no script sees what another left behind. */
-async function run(factory: InstanceType<typeof LuaFactory>, memoryBytes: number, { id, script, globals }: Question): Promise<Answer> {
+async function run(factory: InstanceType<typeof LuaFactory>, memoryBytes: number, { id, script, globals }: Question): Promise<LuaAnswer> {
   const engine = await factory.createEngine({
     openStandardLibs: false,
     injectObjects: false,

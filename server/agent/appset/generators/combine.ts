@@ -2,15 +2,20 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { asTexts, overlay, type Params } from "../params.ts";
 import { copyOf, TemplateError, toJson, type ValueMap } from "../template/value.ts";
 import { APPSET, type Free, type Generator } from "../types.ts";
-import { type Context, MAX_PARAMS } from "./context.ts";
+import { type GeneratorContext, MAX_PARAMS } from "./context.ts";
 
 /** The parameters of an entry inside another one; `first` are those it may use itself. */
-export type Child = (entry: Generator, context: Context, first: Params | undefined, depth: number) => Promise<Outcome<Params[]>>;
+export type Child = (entry: Generator, context: GeneratorContext, first: Params | undefined, depth: number) => Promise<Outcome<Params[]>>;
 
 const refuse = (why: string) => stop(APPSET.params, why);
 
 /** `matrix`: each of the first with each of the second, which sees the first one's parameters. */
-export async function matrix({ generators = [] }: Free, context: Context, child: Child, depth: number): Promise<Outcome<Params[]>> {
+export async function matrix(
+  { generators = [] }: Free,
+  context: GeneratorContext,
+  child: Child,
+  depth: number,
+): Promise<Outcome<Params[]>> {
   if (generators.length < 2) return refuse("found less than two generators, Matrix support only two");
   if (generators.length > 2) return refuse("found more than two generators, Matrix support only two");
   const first = await child(generators[0], context, undefined, depth);
@@ -47,7 +52,7 @@ function together(a: Params, b: Params): Outcome<Params> {
 /** `merge`: the first one's parameters, and over them what the others have for the same keys. */
 export async function merge(
   { generators = [], mergeKeys = [] }: Free,
-  context: Context,
+  context: GeneratorContext,
   child: Child,
   depth: number,
 ): Promise<Outcome<Params[]>> {

@@ -6,7 +6,7 @@ import type { World } from "../world.ts";
 import type { Work } from "./work.ts";
 
 /** What every generator knows of the set it works for. */
-export interface Context {
+export interface GeneratorContext {
   name: string;
   world: World;
   how: Rendering;
@@ -18,7 +18,7 @@ export interface Context {
 }
 
 /** Parameters from the settings of one generator. A `TemplateError` is the user's; anything else thrown is a bug. */
-export type Generate = (settings: Free, context: Context) => Promise<Outcome<Params[]>>;
+export type Generate = (settings: Free, context: GeneratorContext) => Promise<Outcome<Params[]>>;
 
 /** A set of more applications than this is a mistake more often than a wish. */
 export const MAX_PARAMS = 10_000;

@@ -7,7 +7,7 @@ import { readYaml } from "../template/sprig-encode.ts";
 import { base, dir } from "../template/sprig-paths.ts";
 import { byBytes, fromJson, isMap, TemplateError, type Value, type ValueMap } from "../template/value.ts";
 import { APPSET, type Free } from "../types.ts";
-import type { Context, Generate } from "./context.ts";
+import type { Generate, GeneratorContext } from "./context.ts";
 
 interface PathItem {
   path: string;
@@ -59,7 +59,7 @@ function pathParams(path: string, filename?: string): ValueMap {
   return params;
 }
 
-function finish(params: Params, path: ValueMap, { pathParamPrefix: prefix, values }: Free, { how }: Context): Params {
+function finish(params: Params, path: ValueMap, { pathParamPrefix: prefix, values }: Free, { how }: GeneratorContext): Params {
   if (how.goTemplate) {
     if (prefix) params.set(prefix, new Map([["path", path]]));
     else params.set("path", path);

@@ -4,7 +4,7 @@ import { HTTP } from "../http.ts";
 import { addValues, type Params } from "../params.ts";
 import { access, found, type Pull, readAll, slug } from "../scm.ts";
 import { APPSET, type Free } from "../types.ts";
-import type { Context, Generate } from "./context.ts";
+import type { Generate, GeneratorContext } from "./context.ts";
 
 interface Filter {
   branchMatch?: string;
@@ -26,7 +26,7 @@ export const pullRequest: Generate = async (settings, context) => {
   return done(asked.value.filter(fits).map((pull) => paramsOf(pull, settings.values, context)));
 };
 
-async function pulls(settings: Free, { world, project }: Context): Promise<Outcome<Pull[]>> {
+async function pulls(settings: Free, { world, project }: GeneratorContext): Promise<Outcome<Pull[]>> {
   const name = Object.keys(PULLS).find((one) => settings[one]);
   if (!name) return stop(APPSET.params, `no pull request provider configured: one of ${Object.keys(PULLS).join(", ")} is needed`);
   const provider = PULLS[name]!;
@@ -37,7 +37,7 @@ async function pulls(settings: Free, { world, project }: Context): Promise<Outco
   return gone ? done([]) : asked;
 }
 
-function paramsOf(pull: Pull, values: Record<string, string> | undefined, { how }: Context): Params {
+function paramsOf(pull: Pull, values: Record<string, string> | undefined, { how }: GeneratorContext): Params {
   const params: Params = new Map([
     ["number", String(pull.number)],
     ["title", pull.title],

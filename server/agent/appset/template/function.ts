@@ -2,18 +2,18 @@ import type { Budget } from "./budget.ts";
 import type { Value } from "./value.ts";
 
 /** What a function takes: `value` also what is not there, `any` nil in its place. Other words name a type of its own. */
-export type Kind = "value" | "any" | "string" | "int" | "float" | "bool" | "map" | "list" | "time.Time" | "*semver.Version";
+export type ValueKind = "value" | "any" | "string" | "int" | "float" | "bool" | "map" | "list" | "time.Time" | "*semver.Version";
 
 export interface Callable {
-  takes: Kind[];
+  takes: ValueKind[];
   /** The kind of any number of further arguments. */
-  variadic?: Kind;
+  variadic?: ValueKind;
   // biome-ignore lint/suspicious/noExplicitAny: the arguments were checked against `takes`
   run: (args: any[], budget: Budget) => Value;
 }
 export type FunctionTable = Map<string, Callable>;
 
-const KINDS: Record<string, Kind> = {
+const KINDS: Record<string, ValueKind> = {
   v: "value",
   a: "any",
   s: "string",

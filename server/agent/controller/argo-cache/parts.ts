@@ -2,7 +2,7 @@ import { compare } from "../../../base/lang/compare.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
 import type { Application } from "../application.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import type { Destination } from "../destination.ts";
 import type { Memory } from "../memory.ts";
 import { hookOf } from "../order.ts";
@@ -13,7 +13,7 @@ import { appLabel } from "../tracking.ts";
 /** One object of an application: as Git wants it, as it is, or both. */
 export interface Part {
   key: string;
-  target?: Target;
+  target?: CompareTarget;
   live?: KubeObject;
   hook: boolean;
   /** Whether a sync would change it, as the last comparison found. */

@@ -6,7 +6,7 @@ import { type KubeObject, objectKey } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
 import { instanceOf } from "../../project/instance.ts";
 import { type Application, META } from "../application.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import type { Destination } from "../destination.ts";
 import { appLabel } from "../tracking.ts";
 
@@ -45,7 +45,7 @@ export async function readOneByOne(
   { client, live, own }: Destination,
   app: Application,
   resource: Resource,
-  targets: readonly Target[],
+  targets: readonly CompareTarget[],
 ): Promise<Outcome<void>> {
   const label = appLabel(instanceOf(app, own));
   const { group, kind } = resource;

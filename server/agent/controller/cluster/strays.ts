@@ -1,7 +1,7 @@
 import { describe } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
 import type { Application } from "../application.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import type { Destination } from "../destination.ts";
 import { prunable } from "../tasks.ts";
 import { appLabel, isStray } from "../tracking.ts";
@@ -9,7 +9,7 @@ import { appLabel, isStray } from "../tracking.ts";
 const SHOWN = 10;
 
 /** What is said of objects that were made for an application and are not known as its own any more; undefined when there are none. */
-export function straysOf(app: Application, destination: Destination, targets: readonly Target[]): string | undefined {
+export function straysOf(app: Application, destination: Destination, targets: readonly CompareTarget[]): string | undefined {
   const { tracking } = destination.settings;
   const instance = instanceOf(app, destination.own);
   const strays = prunable(destination.live.ofApp(appLabel(instance)), targets, (object) => isStray(object, instance, tracking));

@@ -7,7 +7,7 @@ import type { Application } from "../application.ts";
 import type { Verdicts } from "../compare/compare.ts";
 import { isAppliedAlready } from "../compare/contained.ts";
 import { ignoring } from "../compare/ignore.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import type { Destination } from "../destination.ts";
 import { unmanaged } from "../projects.ts";
 import { appLabel, markOf } from "../tracking.ts";
@@ -17,7 +17,7 @@ import { isSkippedByRbac, readOneByOne } from "./respect-rbac.ts";
 export interface Watched {
   readonly app: Application;
   readonly destination: Destination;
-  readonly targets: readonly Target[];
+  readonly targets: readonly CompareTarget[];
   /** Gets what taking over an object has decided about it. */
   readonly verdicts?: Verdicts;
 }
@@ -87,7 +87,7 @@ async function adopt({ app, destination, targets, verdicts }: Watched, resource:
 }
 
 /** Why nothing of an application can be seen; undefined while some of it can. */
-export function isBlind(targets: readonly Target[], unseen: ReadonlyMap<string, Failure>): Failure | undefined {
+export function isBlind(targets: readonly CompareTarget[], unseen: ReadonlyMap<string, Failure>): Failure | undefined {
   const [first] = unseen.values();
   return first && targets.length > 0 && targets.every(({ object }) => unseen.has(kindId(object))) ? first : undefined;
 }

@@ -9,7 +9,7 @@ import { BY_ANNOTATION, migrated, type Tracking } from "../tracking.ts";
 import { applyOnClientSide, isClientSide } from "./client-side.ts";
 import { fieldsOf, type Ignoring, ignoring, NOTHING, without } from "./ignore.ts";
 import { LAST_APPLIED } from "./last-applied.ts";
-import type { Target } from "./normalise.ts";
+import type { CompareTarget } from "./normalise.ts";
 
 type Json = Record<string, unknown>;
 
@@ -95,7 +95,7 @@ export const comparing = (app: Application, { rules, tracking, compares }: Setti
 });
 
 /** Whether applying the object would change anything but what is ignored, by asking the API server to try. */
-export async function dryRun(client: KubeClient, target: Target, live: KubeObject, how = AS_IT_IS): Promise<Outcome<boolean>> {
+export async function dryRun(client: KubeClient, target: CompareTarget, live: KubeObject, how = AS_IT_IS): Promise<Outcome<boolean>> {
   const tried = await attempt(client, target, live, how);
   return tried.kind === "done" ? done(isDeepStrictEqual(tried.value.next, tried.value.live)) : tried;
 }
@@ -103,7 +103,7 @@ export async function dryRun(client: KubeClient, target: Target, live: KubeObjec
 /** What applying the object would make of the live one, beside the live one, both without what is ignored and what the server keeps. */
 export async function attempt(
   client: KubeClient,
-  target: Target,
+  target: CompareTarget,
   live: KubeObject,
   how = AS_IT_IS,
 ): Promise<Outcome<{ live: KubeObject; next: KubeObject }>> {
@@ -156,12 +156,12 @@ export function bare(object: KubeObject): KubeObject {
 export class Verdicts {
   readonly #known = new Map<string, { digest: string; version: string; same: boolean }>();
 
-  get(target: Target, live: KubeObject): boolean | undefined {
+  get(target: CompareTarget, live: KubeObject): boolean | undefined {
     const known = this.#known.get(target.key);
     return known?.digest === target.digest && known.version === version(live) ? known.same : undefined;
   }
 
-  set(target: Target, live: KubeObject, same: boolean): void {
+  set(target: CompareTarget, live: KubeObject, same: boolean): void {
     this.#known.set(target.key, { digest: target.digest, version: version(live), same });
   }
 

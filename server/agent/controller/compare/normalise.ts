@@ -8,7 +8,7 @@ import { type Hook, hookOf, waveOf } from "../order.ts";
 import { BY_ANNOTATION, mark } from "../tracking.ts";
 
 /** One object as it shall be, ready to be sent. */
-export interface Target {
+export interface CompareTarget {
   key: string;
   object: KubeObject;
   digest: string;
@@ -20,11 +20,11 @@ export interface Target {
   /** Fields that its kind does not have and that were left out of `object`, as `Validate=false` asks. */
   undeclared?: string[];
   /** As it was with them. */
-  whole?: Pick<Target, "object" | "digest">;
+  whole?: Pick<CompareTarget, "object" | "digest">;
 }
 
 export interface Normalised {
-  targets: Target[];
+  targets: CompareTarget[];
   /** Keys that appeared more than once, with the number of times; the last one won. */
   repeated: { name: string; times: number }[];
   /** Left out by the settings for all applications. */
@@ -50,7 +50,7 @@ export async function normalise(
   { app, namespace, settings: { tracking, compares } = USUAL }: Into,
   find: (group: string, version: string, kind: string) => Promise<Outcome<Resource>>,
 ): Promise<Normalised> {
-  const byKey = new Map<string, Target>();
+  const byKey = new Map<string, CompareTarget>();
   const times = new Map<string, number>();
   const kinds = new Map<string, Outcome<Resource>>();
   for (const given of rendered) {

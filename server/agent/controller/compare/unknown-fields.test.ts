@@ -1,7 +1,7 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import type { Target } from "./normalise.ts";
+import type { CompareTarget } from "./normalise.ts";
 import { withoutUnknownFields } from "./unknown-fields.ts";
 
 const deployment = (): KubeObject => ({
@@ -15,7 +15,7 @@ const deployment = (): KubeObject => ({
     },
   },
 });
-const target = (object = deployment()): Target => ({ key: "k", object, digest: "whole", wave: 0 });
+const target = (object = deployment()): CompareTarget => ({ key: "k", object, digest: "whole", wave: 0 });
 const refused = (...paths: string[]) =>
   stop(
     KUBE.invalid,
@@ -63,7 +63,7 @@ test.each<[string, string[], Outcome<string>]>([
   ["no answer names a field", LENIENT, stop(KUBE.forbidden, ".spec.color: field not declared in schema")],
 ])("it is sent as it is where %s", async (_, options, answer) => {
   const one = target();
-  const sent: Target[] = [];
+  const sent: CompareTarget[] = [];
   const send = async () => {
     sent.push(one);
     return answer;

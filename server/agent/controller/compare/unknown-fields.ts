@@ -3,7 +3,7 @@ import type { Failure, Outcome } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { syncOption } from "../order.ts";
-import type { Target } from "./normalise.ts";
+import type { CompareTarget } from "./normalise.ts";
 
 // An answer names all of them; what is beneath one that went may be named by the next.
 const TRIES = 3;
@@ -18,7 +18,7 @@ export const isLenient = (object: KubeObject, options: readonly string[]): boole
  * compared from then on.
  */
 export async function withoutUnknownFields<T>(
-  target: Target,
+  target: CompareTarget,
   options: readonly string[],
   send: () => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
@@ -32,7 +32,7 @@ export async function withoutUnknownFields<T>(
 }
 
 /** False when it was refused for something else. */
-export function leaveOut(target: Target, { reason, message }: Failure): boolean {
+export function leaveOut(target: CompareTarget, { reason, message }: Failure): boolean {
   if (reason !== KUBE.invalid) return false;
   const object = structuredClone(target.object);
   const left = [...message.matchAll(NAMED)].map(([, path]) => path!).filter((path) => remove(object, path));

@@ -4,7 +4,7 @@ import type { Health } from "../../../kube/health/health.ts";
 import { describe, gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
 import { type Application, FINALIZERS, sourcesOf } from "../application.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import type { Deps } from "../deps.ts";
 import type { Destination } from "../destination.ts";
 import type { Memory } from "../memory.ts";
@@ -22,7 +22,7 @@ const PARTINGS: Record<DeletionHook, string[]> = {
  * Keeps an application from going before its hooks of deletion have run: their finalizers come with the hooks and go with them. A text is
  * the list that has to be written.
  */
-export function finalizersFor(app: Application, targets: readonly Target[]): string[] | undefined {
+export function finalizersFor(app: Application, targets: readonly CompareTarget[]): string[] | undefined {
   const now = app.metadata.finalizers ?? [];
   let next = now;
   for (const [parting, names] of Object.entries(PARTINGS)) {
@@ -38,7 +38,7 @@ export function finalizersFor(app: Application, targets: readonly Target[]): str
 export async function lastTargets(
   look: { deps: Deps; app: Application; destination: Destination },
   memory: Memory,
-): Promise<Outcome<Target[]>> {
+): Promise<Outcome<CompareTarget[]>> {
   const { app, destination } = look;
   if (memory.wanted) return done(memory.wanted.normalised.targets);
   const rendered = await render(look, { sources: sourcesOf(app), freshness: "cached" });
@@ -51,7 +51,7 @@ interface Deletion {
   app: Application;
   memory: Memory;
   destination: Destination;
-  targets: readonly Target[];
+  targets: readonly CompareTarget[];
 }
 
 /** Runs the hooks of a parting, wave by wave; done with false while one of them still works. */
@@ -107,13 +107,13 @@ export async function cleanPartings(parting: DeletionHook, { app, destination, t
 }
 
 /** A hook that has nothing to say of its health has done its work by being there. */
-function healthIn({ live, settings }: Destination, hook: Target, label: string): Health {
+function healthIn({ live, settings }: Destination, hook: CompareTarget, label: string): Health {
   const object = live.get(hook.key, label);
   return (object && settings.judge.of(object)) ?? { status: "Healthy" };
 }
 
 /** The hooks of a parting; one with only `generateName` has the same name in every look at this deletion. */
-function named(parting: DeletionHook, app: Application, targets: readonly Target[], own: string): Target[] {
+function named(parting: DeletionHook, app: Application, targets: readonly CompareTarget[], own: string): CompareTarget[] {
   return targets
     .filter(({ hook }) => hook?.partings.includes(parting))
     .map((target) => {

@@ -5,7 +5,7 @@ import { instanceOf } from "../../project/instance.ts";
 import { type Application, FINALIZERS, META } from "../application.ts";
 import { straysOf } from "../cluster/strays.ts";
 import { watchKinds } from "../cluster/watch-kinds.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import { isOpen } from "../config/policy.ts";
 import type { Deps, Next } from "../deps.ts";
 import type { Destination } from "../destination.ts";
@@ -38,7 +38,7 @@ interface Deletion {
   memory: Memory;
   report: Report;
   destination: Destination;
-  targets: readonly Target[];
+  targets: readonly CompareTarget[];
 }
 
 /**
@@ -97,7 +97,7 @@ export async function finalize(deps: Deps, app: Application, memory: Memory, rep
 }
 
 /** An operation that was cut short may have made hooks of which no status tells: of what kinds they are, Git knows. */
-async function lastKnown(deps: Deps, app: Application, memory: Memory, destination: Destination): Promise<readonly Target[]> {
+async function lastKnown(deps: Deps, app: Application, memory: Memory, destination: Destination): Promise<readonly CompareTarget[]> {
   if (memory.wanted || !isOpen(app.status?.operationState)) return memory.wanted?.normalised.targets ?? [];
   const targets = await lastTargets({ deps, app, destination }, memory);
   return targets.kind === "done" ? targets.value : [];

@@ -6,7 +6,7 @@ import { kindId } from "../cluster/watch-kinds.ts";
 import { comparing, covered, dryRun } from "../compare/compare.ts";
 import { ignoring } from "../compare/ignore.ts";
 import { hasLeftovers } from "../compare/last-applied.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import { hasTextLeftovers } from "../compare/plain-texts.ts";
 import { withoutUnknownFields } from "../compare/unknown-fields.ts";
 import { appLabel } from "../tracking.ts";
@@ -15,10 +15,10 @@ import type { Placed } from "./context.ts";
 type Unseen = ReadonlyMap<string, Failure>;
 
 /** Whether each object is as Git has it. */
-export const compareTargets = (look: Placed, targets: readonly Target[], unseen: Unseen): Promise<boolean[]> =>
+export const compareTargets = (look: Placed, targets: readonly CompareTarget[], unseen: Unseen): Promise<boolean[]> =>
   Promise.all(targets.map((target) => isSame(look, target, unseen)));
 
-async function isSame({ app, memory: { verdicts }, destination }: Placed, target: Target, unseen: Unseen): Promise<boolean> {
+async function isSame({ app, memory: { verdicts }, destination }: Placed, target: CompareTarget, unseen: Unseen): Promise<boolean> {
   const { client, settings, live, own } = destination;
   const current = live.get(target.key, appLabel(instanceOf(app, own)));
   if (!current || !target.resource || unseen.has(kindId(target.object))) return false;
@@ -48,7 +48,11 @@ async function isSame({ app, memory: { verdicts }, destination }: Placed, target
  * Objects that exist without our label are not in the watch. An application that syncs by itself will write them anyway; for one that
  * waits for its user, missing and present are different news, so they are looked up once for each revision.
  */
-export async function lookUpUnlabelled({ app, memory, destination }: Placed, targets: readonly Target[], unseen: Unseen): Promise<void> {
+export async function lookUpUnlabelled(
+  { app, memory, destination }: Placed,
+  targets: readonly CompareTarget[],
+  unseen: Unseen,
+): Promise<void> {
   const { automated } = app.spec.syncPolicy ?? {};
   if (automated && automated.enabled !== false) return;
   const label = appLabel(instanceOf(app, destination.own));

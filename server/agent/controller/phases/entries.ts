@@ -4,7 +4,7 @@ import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
 import { META, type ResourceStatus } from "../application.ts";
 import { kindId } from "../cluster/watch-kinds.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import { csv, waveOf } from "../order.ts";
 import { imagesOf } from "../status/summary.ts";
 import { otherOwner } from "../sync/apply.ts";
@@ -28,7 +28,7 @@ export interface Entry {
 }
 
 interface Compared {
-  readonly target: Target;
+  readonly target: CompareTarget;
   readonly same: boolean;
   readonly unseen: ReadonlyMap<string, Failure>;
   /** Kinds whose definitions come with the application. */

@@ -1,5 +1,5 @@
 import type { OperationState } from "../application.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import { firstReason } from "../config/policy.ts";
 import type { Observed } from "../status/observed.ts";
 import { history, retry, targetsOf, withInputs } from "../sync/operation.ts";
@@ -56,7 +56,11 @@ async function advanced(look: Seen, state: OperationState): Promise<Step<{ state
 }
 
 /** A hook is run once: that it is to run is written before it does, so that the next program knows. */
-async function noteHooks({ app, deps, name, report }: Seen, state: OperationState, targets: readonly Target[]): Promise<Step<undefined>> {
+async function noteHooks(
+  { app, deps, name, report }: Seen,
+  state: OperationState,
+  targets: readonly CompareTarget[],
+): Promise<Step<undefined>> {
   // Not by when it began: two may begin within a second.
   const isNoted = app.status?.operationState === state || state.operation.sync?.dryRun;
   if (isNoted || !targets.some(({ hook }) => hook && !hook.skip)) return go(undefined);

@@ -12,7 +12,7 @@ import { fieldsOf, ignoring, NOTHING, taking } from "../compare/ignore.ts";
 import { hasLastApplied, withLastApplied } from "../compare/last-applied.ts";
 import { removeLeftovers } from "../compare/leftovers.ts";
 import { formerFields, isOurs, takeOver } from "../compare/migrate.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import { hasTextLeftovers, inheritTexts } from "../compare/plain-texts.ts";
 import { isLenient, withoutUnknownFields } from "../compare/unknown-fields.ts";
 import { withOwnTenant } from "../config/tenancy.ts";
@@ -21,7 +21,7 @@ import { hookOf, syncOption } from "../order.ts";
 import { effectiveOwner, isMarked } from "../tracking.ts";
 
 /** What one object became. */
-export type Change = "created" | "configured" | "unchanged";
+export type ApplyResult = "created" | "configured" | "unchanged";
 
 const MIGRATION = "argocd.argoproj.io/client-side-apply-migration-manager";
 /** Why an object is left to another application. */
@@ -42,11 +42,15 @@ interface AppliedBy {
 }
 
 /** Brings one object into the cluster: one request, or none when it is known to be as desired. */
-export function applyTarget(destination: Destination, target: Target, by: AppliedBy): Promise<Outcome<Change>> {
+export function applyTarget(destination: Destination, target: CompareTarget, by: AppliedBy): Promise<Outcome<ApplyResult>> {
   return withoutUnknownFields(target, by.options, () => applyOnce(destination, target, by));
 }
 
-async function applyOnce(destination: Destination, target: Target, { app, verdicts, options }: AppliedBy): Promise<Outcome<Change>> {
+async function applyOnce(
+  destination: Destination,
+  target: CompareTarget,
+  { app, verdicts, options }: AppliedBy,
+): Promise<Outcome<ApplyResult>> {
   const { live } = destination;
   const label = target.object.metadata.labels![META.app]!;
   const resource = await resourceOf(destination, target, label);
@@ -128,7 +132,7 @@ async function inherit(destination: Destination, resource: Resource, current: Ku
 async function hidden(
   { client }: Destination,
   resource: Resource,
-  { object }: Target,
+  { object }: CompareTarget,
   options: readonly string[],
 ): Promise<KubeObject | undefined> {
   if (!options.includes("RespectIgnoreDifferences=true")) return undefined;
@@ -140,7 +144,7 @@ async function hidden(
  * Whether a new object gets `last-applied-configuration`, which is kept true where it is: if others of the application have it, so that Argo CD
  * may go on with all of them.
  */
-function startsLastApplied({ live }: Destination, label: string, { object, hook }: Target, options: readonly string[]): boolean {
+function startsLastApplied({ live }: Destination, label: string, { object, hook }: CompareTarget, options: readonly string[]): boolean {
   if (hook || syncOption("ServerSideApply", object, options) === "true") return false;
   for (const other of live.ofApp(label).values()) if (hasLastApplied(other)) return true;
   return false;
@@ -167,7 +171,7 @@ export const isUnchangeable = ({ reason, message }: Failure): boolean =>
 async function respecting(
   { client, settings }: Destination,
   resource: Resource,
-  { target, current, app }: { target: Target; current: KubeObject; app: Application },
+  { target, current, app }: { target: CompareTarget; current: KubeObject; app: Application },
 ): Promise<Outcome<KubeObject>> {
   const ignored = ignoring(app, settings.rules, target.object);
   if (ignored === NOTHING) return done(target.object);
@@ -242,7 +246,7 @@ function asBefore(object: KubeObject): KubeObject {
 /** The application that has an object now, when it is another one. The first to have it keeps it: two that write in turns would never end. */
 export function otherOwner(
   { live, claims, own, settings: { tracking } }: Destination,
-  target: Target,
+  target: CompareTarget,
   app: Application,
 ): string | undefined {
   const instance = instanceOf(app, own);
@@ -252,7 +256,7 @@ export function otherOwner(
 }
 
 /** A kind that was missing may have come with a CRD of the same sync. */
-async function resourceOf({ client, live }: Destination, target: Target, label: string): Promise<Outcome<Resource>> {
+async function resourceOf({ client, live }: Destination, target: CompareTarget, label: string): Promise<Outcome<Resource>> {
   if (target.resource) return done(target.resource);
   client.discovery.forget();
   const { group, version, kind } = gvkOf(target.object);
@@ -282,7 +286,7 @@ async function waitEstablished({ client, ending }: Destination, resource: Resour
 }
 
 /** Makes the destination namespace once; that it exists is remembered until an apply says otherwise. */
-export async function ensureNamespace(destination: Destination, app: Application): Promise<Outcome<Change>> {
+export async function ensureNamespace(destination: Destination, app: Application): Promise<Outcome<ApplyResult>> {
   const { client, writer, namespaces } = destination;
   const name = app.spec.destination.namespace!;
   const managed = app.spec.syncPolicy?.managedNamespaceMetadata;

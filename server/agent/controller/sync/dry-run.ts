@@ -3,7 +3,7 @@ import { KUBE } from "../../../kube/errors.ts";
 import { describe } from "../../../kube/object.ts";
 import type { Application } from "../application.ts";
 import type { Verdicts } from "../compare/compare.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import { withoutUnknownFields } from "../compare/unknown-fields.ts";
 import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
@@ -13,7 +13,7 @@ import { leftOut } from "./messages.ts";
 
 interface Sync {
   app: Application;
-  targets: readonly Target[];
+  targets: readonly CompareTarget[];
   destination: Destination;
   verdicts: Verdicts;
   unseen: ReadonlyMap<string, Failure>;

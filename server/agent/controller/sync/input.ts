@@ -1,14 +1,14 @@
 import type { Failure } from "../../../base/outcome.ts";
 import type { Application, OperationState } from "../application.ts";
 import type { Verdicts } from "../compare/compare.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import type { Destination } from "../destination.ts";
 
 /** What a step of a sync works with. */
 export interface SyncInput {
   app: Application;
   state: OperationState;
-  targets: readonly Target[];
+  targets: readonly CompareTarget[];
   destination: Destination;
   verdicts: Verdicts;
   /** Whether the operation may prune: its own flag, or the automated policy. */

@@ -1,7 +1,7 @@
 import { again, stop } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf, type KubeObject, keyOf } from "../../../kube/object.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import type { Destination } from "../destination.ts";
 import type { Task } from "../tasks.ts";
 import { preflight } from "./preflight.ts";
@@ -19,9 +19,9 @@ const definition: KubeObject = {
   spec: { group: "example.com", names: { kind: "Widget" } },
 };
 const none = stop(KUBE.kindNotFound, "no such kind");
-const task = (object: KubeObject, problem: Target["problem"], wave = 0): Task => {
+const task = (object: KubeObject, problem: CompareTarget["problem"], wave = 0): Task => {
   const key = keyOf(object);
-  const target: Target = { key, object, digest: "", wave, problem };
+  const target: CompareTarget = { key, object, digest: "", wave, problem };
   return { id: `Sync|${key}`, key, phase: "Sync", wave, object, hook: false, target };
 };
 const SAID =

@@ -2,7 +2,7 @@ import type { Failure } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { gvkOf } from "../../../kube/object.ts";
 import type { ResourceResult } from "../application.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import type { Destination } from "../destination.ts";
 import { syncOption } from "../order.ts";
 import { unmanaged } from "../projects.ts";
@@ -10,7 +10,7 @@ import { broughtKinds, type Task } from "../tasks.ts";
 import { missingKind } from "./messages.ts";
 
 interface Sync {
-  targets: readonly Target[];
+  targets: readonly CompareTarget[];
   destination: Destination;
   /** Kinds that cannot be seen: whether the cluster has them is not known. */
   unseen: ReadonlyMap<string, Failure>;
@@ -35,7 +35,7 @@ export function preflight(sync: Sync, tasks: readonly Task[], options: readonly 
 
 function wrongWith(
   { object }: Task,
-  { problem, resource }: Target,
+  { problem, resource }: CompareTarget,
   { destination, unseen }: Sync,
   brought: ReadonlySet<string>,
   options: readonly string[],

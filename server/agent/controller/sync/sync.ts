@@ -5,13 +5,13 @@ import { KUBE } from "../../../kube/errors.ts";
 import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { instanceOf } from "../../project/instance.ts";
 import { deployedOf, type OperationPhase, type OperationState, type ResourceResult, sourcesOf } from "../application.ts";
-import type { Target } from "../compare/normalise.ts";
+import type { CompareTarget } from "../compare/normalise.ts";
 import { KIND_UNSEEN } from "../config/policy.ts";
 import { syncOption } from "../order.ts";
 import { belongs } from "../projects.ts";
 import { groupTasks, optionsOf, planTasks, prunable, pruneAllowed, type Task } from "../tasks.ts";
 import { appLabel, effectiveOwner } from "../tracking.ts";
-import { applyTarget, type Change, ENDING, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
+import { type ApplyResult, applyTarget, ENDING, ensureNamespace, otherOwner, SHARED } from "./apply.ts";
 import { confirmed } from "./confirm.ts";
 import { tryDryRun } from "./dry-run.ts";
 import { hookObject, hookPhase, inTheWay, isDoomed, isOf, release } from "./hooks.ts";
@@ -90,7 +90,7 @@ class Run {
     );
     // An object of another application is not touched; the comparison has said so.
     // What the project refuses is not looked at for whose it is: the sync is refused for it.
-    const left = (one: Target) => !destination.refuse?.(one.object, one.resource) && otherOwner(destination, one, app);
+    const left = (one: CompareTarget) => !destination.refuse?.(one.object, one.resource) && otherOwner(destination, one, app);
     // Copies: what is known to be written down stays as it is.
     this.#results = new Map((state.syncResult?.resources ?? []).map((r) => [resultId(r), { ...r }]));
     this.tasks = this.tasks.filter((task) => !task.target || task.hook || !(left(task.target) || this.#spared(task)));
@@ -274,7 +274,7 @@ class Run {
   }
 
   /** Tells of the namespace once: in the step that made or changed it. */
-  namespace(name: string, change: Change): void {
+  namespace(name: string, change: ApplyResult): void {
     if (change === "unchanged") return;
     const row = namespaceResult(name, { status: "Synced", hookPhase: "Succeeded", message: `namespace/${name} ${change}` });
     if (!this.#results.has(resultId(row))) this.#results.set(resultId(row), row);

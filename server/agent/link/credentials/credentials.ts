@@ -5,7 +5,7 @@ import { Secret } from "../../../base/secret.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
 import { tenantOf } from "../../project/tenant.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { marksOf, partsOf, tenantOfDelivery } from "../names.ts";
 import { rememberOpened, wasOpenedBefore } from "./opened.ts";
 
@@ -32,7 +32,7 @@ const collectionOf = (object: WorkerObject) => object.collection as SealedCollec
 
 /** Opens the credentials of a delivery; nothing when it has none. Only the named fields are taken, and only for the audience they are sealed for. */
 export async function openCredentials(
-  ctx: Context,
+  ctx: AgentContext,
   object: WorkerObject,
   allowed: readonly string[],
   now: Audience,
@@ -80,7 +80,7 @@ interface Choice {
 
 /** Which credentials the Secret of a delivery gets. */
 export async function chooseCredentials(
-  ctx: Context,
+  ctx: AgentContext,
   existing: KubeObject | undefined,
   opened: Opened | undefined,
 ): Promise<Outcome<Choice>> {
@@ -99,7 +99,7 @@ export const openedIds = (secret: KubeObject | undefined): string[] =>
   (secret?.metadata.annotations?.[OPENED] ?? "").split(" ").filter((id) => id !== "");
 
 interface Kept {
-  ctx: Context;
+  ctx: AgentContext;
   object: WorkerObject;
   existing: KubeObject;
   now: Audience;

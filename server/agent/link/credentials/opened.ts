@@ -2,7 +2,7 @@ import { done, type Outcome } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import { trustName } from "../../project/trust-names.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { changeConfigMap } from "../entries.ts";
 
 /**
@@ -16,14 +16,14 @@ const MAX_IDS = 5_000;
 
 const idsIn = (data: Record<string, string> | undefined): string[] => (data?.ids ?? "").split("\n").filter((id) => id !== "");
 
-export async function wasOpenedBefore(ctx: Context, tenant: string | undefined, id: string): Promise<Outcome<boolean>> {
+export async function wasOpenedBefore(ctx: AgentContext, tenant: string | undefined, id: string): Promise<Outcome<boolean>> {
   const found = await ctx.client.get(RESOURCES.configMap, ctx.namespace, trustName(OPENED_BEFORE, tenant));
   if (found.kind !== "done") return found.reason === KUBE.notFound ? done(false) : found;
   return done(idsIn(found.value.data as Record<string, string> | undefined).includes(id));
 }
 
 /** Call it before the Secret forgets them. */
-export async function rememberOpened(ctx: Context, tenant: string | undefined, ids: readonly string[]): Promise<Outcome<undefined>> {
+export async function rememberOpened(ctx: AgentContext, tenant: string | undefined, ids: readonly string[]): Promise<Outcome<undefined>> {
   if (ids.length === 0) return done(undefined);
   return changeConfigMap(ctx, { name: trustName(OPENED_BEFORE, tenant), tenant }, (data) => {
     const known = idsIn(data);

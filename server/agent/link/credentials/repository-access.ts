@@ -5,17 +5,17 @@ import { RESOURCES } from "../../../kube/path.ts";
 import { Repositories } from "../../controller/config/repositories.ts";
 import { Destinations } from "../../controller/destination.ts";
 import type { RepoAccess } from "../../repo/types.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { SECRET_TYPE } from "./secrets.ts";
 
 /** How to get into a repository by its own Secret, with what templates lend it and what is trusted now: exactly as the controller would. */
-export async function repositoryAccess(ctx: Context, secret: KubeObject): Promise<Outcome<RepoAccess>> {
+export async function repositoryAccess(ctx: AgentContext, secret: KubeObject): Promise<Outcome<RepoAccess>> {
   const known = await repositories(ctx);
   return known.kind === "done" ? done(known.value.of(secret)) : known;
 }
 
 /** All that the Secrets of the agent's namespace say about repositories, as they are now. */
-export async function repositories(ctx: Context): Promise<Outcome<Repositories>> {
+export async function repositories(ctx: AgentContext): Promise<Outcome<Repositories>> {
   const secrets = (type: string) =>
     ctx.client.list(RESOURCES.secret, { namespace: ctx.namespace, labelSelector: `${SECRET_TYPE}=${type}` });
   const [repositories, templates, trust] = await Promise.all([
@@ -35,7 +35,7 @@ export async function repositories(ctx: Context): Promise<Outcome<Repositories>>
 
 /** Lends a client of the cluster that a Secret describes, as the Secrets are now. */
 export async function withCluster<T>(
-  ctx: Context,
+  ctx: AgentContext,
   secret: KubeObject,
   work: (client: KubeClient) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {

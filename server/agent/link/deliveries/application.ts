@@ -6,7 +6,7 @@ import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { partsOf } from "../names.ts";
 import { act } from "./action.ts";
 import { type Content, deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
@@ -22,7 +22,7 @@ const FINALIZER = "resources-finalizer.argocd.argoproj.io";
 const CASCADE: Record<string, string | undefined> = { foreground: FINALIZER, background: `${FINALIZER}/background`, orphan: undefined };
 
 /** Writes the Application of a delivery, and puts its sync or refresh beside it. */
-export async function putApplication(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function putApplication(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const fitting = fits<Schemas["ApplicationSpec"]>(validateApplicationSpec, object.spec);
   if (fitting.kind !== "done") return fitting;
   const given = fitting.value;
@@ -68,7 +68,7 @@ function sameHome(wanted: unknown, live: Place | undefined): Place {
 }
 
 /** Deletes the Application with or without what it deployed; done when it is really gone. */
-export async function removeApplication(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function removeApplication(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const found = await findOwn(ctx, RESOURCES.application, object);
   if (found.kind !== "done") return goneKind(found);
   if (!found.value) return done(undefined);

@@ -7,7 +7,7 @@ import type { Secret } from "../../../base/secret.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { AUDIENCE, chooseCredentials, mayKeep, openCredentials } from "../credentials/credentials.ts";
 import { refusesCluster } from "../credentials/reserved.ts";
 import { data, field, SECRET_TYPE } from "../credentials/secrets.ts";
@@ -30,7 +30,7 @@ interface Config {
 }
 
 /** Writes a cluster's Secret; credentials only change when new ones came. */
-export async function putCluster(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function putCluster(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const fitting = fits<Schemas["ClusterSpec"]>(validateClusterSpec, object.spec);
   if (fitting.kind !== "done") return fitting;
   const spec = fitting.value;

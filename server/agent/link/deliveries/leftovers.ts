@@ -2,14 +2,14 @@ import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
 import { TENANT } from "../../project/tenant.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { MANAGED, MARK } from "../names.ts";
 
 /**
  * The tenant that a held object should be marked with and is not: it was delivered by an older version, or to this cluster while its agent
  * belonged to that scope. Undefined where nothing is to be done.
  */
-export function missingTenant({ account, scope }: Pick<Context, "account" | "scope">, { metadata }: KubeObject): string | undefined {
+export function missingTenant({ account, scope }: Pick<AgentContext, "account" | "scope">, { metadata }: KubeObject): string | undefined {
   const { [MARK.scope]: delivered = "", [TENANT]: tenant } = metadata.annotations ?? {};
   if (scope === undefined || tenant || metadata.labels?.[MANAGED] !== "true" || !delivered.startsWith(`${account}/`)) return undefined;
   const of = delivered.slice(account.length + 1);
@@ -23,7 +23,7 @@ function isBelow(outer: string, inner: string): boolean {
 }
 
 /** Marks such an object, so that it has no more power than what the service delivers for that scope now. */
-export async function markTenant(ctx: Context, resource: Resource, object: KubeObject): Promise<void> {
+export async function markTenant(ctx: AgentContext, resource: Resource, object: KubeObject): Promise<void> {
   const tenant = missingTenant(ctx, object);
   if (!tenant) return;
   const { metadata } = object;

@@ -6,7 +6,7 @@ import type { Resource } from "../../../kube/path.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
 import { setOf } from "../../appset/application.ts";
 import { TENANT } from "../../project/tenant.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { annotationsOf, MANAGED, MARK, marksOf, nameOf, tenantOfDelivery } from "../names.ts";
 
 /** What a delivery makes of an object: all of it but the marks, which are the same for all. */
@@ -23,7 +23,7 @@ export type Build = (existing: KubeObject | undefined) => Promise<Outcome<Conten
 const WRITES = 5;
 
 /** Creates or updates the object of a delivery, never one that somebody else made. Nothing is written when nothing differs. */
-export async function putManaged(ctx: Context, resource: Resource, object: WorkerObject, build: Build): Promise<Outcome<KubeObject>> {
+export async function putManaged(ctx: AgentContext, resource: Resource, object: WorkerObject, build: Build): Promise<Outcome<KubeObject>> {
   const [name, namespace] = [nameOf(object), object.namespace ?? ctx.namespace];
   const apiVersion = resource.group ? `${resource.group}/${resource.version}` : resource.version;
   for (let attempt = 0; attempt < WRITES; attempt++) {
@@ -51,7 +51,7 @@ export async function putManaged(ctx: Context, resource: Resource, object: Worke
 }
 
 /** Why this object must be left alone; nothing when it is ours. */
-async function mayChange(ctx: Context, object: WorkerObject, existing: KubeObject): Promise<ReturnType<typeof stop> | undefined> {
+async function mayChange(ctx: AgentContext, object: WorkerObject, existing: KubeObject): Promise<ReturnType<typeof stop> | undefined> {
   const held = marksOf(existing, ctx.account);
   if (held && (held.uid === object.uid || held.key === object.key)) return undefined;
   if (object.adopt && !held) return mayAdopt(object.adopt.uid, existing);
@@ -75,7 +75,7 @@ function mayAdopt(uid: string, existing: KubeObject): ReturnType<typeof stop> | 
   return set === undefined ? undefined : stop("Generated", `${describe(existing)} is made by ApplicationSet ${set}: take the set over`);
 }
 
-function merge(ctx: Context, base: KubeObject, existing: KubeObject | undefined, object: WorkerObject, content: Content): KubeObject {
+function merge(ctx: AgentContext, base: KubeObject, existing: KubeObject | undefined, object: WorkerObject, content: Content): KubeObject {
   const labels = { ...existing?.metadata.labels };
   for (const key of (existing?.metadata.annotations?.[MARK.labels] ?? "").split(",")) delete labels[key];
   // By our own labels an object says whose it is, which nobody says of himself.
@@ -99,14 +99,14 @@ function merge(ctx: Context, base: KubeObject, existing: KubeObject | undefined,
 }
 
 /** The object of a tombstone, if it is there and is the very one that was delivered. */
-export async function findOwn(ctx: Context, resource: Resource, object: WorkerObject): Promise<Outcome<KubeObject | undefined>> {
+export async function findOwn(ctx: AgentContext, resource: Resource, object: WorkerObject): Promise<Outcome<KubeObject | undefined>> {
   const found = await ctx.client.get(resource, object.namespace ?? ctx.namespace, nameOf(object));
   if (found.kind !== "done") return found.reason === KUBE.notFound ? done(undefined) : found;
   return done(marksOf(found.value, ctx.account)?.uid === object.uid ? found.value : undefined);
 }
 
 /** Deletes what `findOwn` found; the uid keeps a newer object of the same name. `later` until it is really gone. */
-export async function deleteOwn(ctx: Context, resource: Resource, own: KubeObject): Promise<Outcome<undefined>> {
+export async function deleteOwn(ctx: AgentContext, resource: Resource, own: KubeObject): Promise<Outcome<undefined>> {
   const { name, uid, namespace = ctx.namespace } = own.metadata;
   if (!own.metadata.deletionTimestamp) {
     const deleted = await ctx.client.delete(resource, namespace, name, uid ? { uid } : {});

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
 import { ALLOWED_SCOPES, sharesWith, sharingOf, WITHIN } from "../../project/tenant.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { tenantOfDelivery } from "../names.ts";
 import { deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
 import { defined } from "./spec.ts";
@@ -17,7 +17,7 @@ type Spec = Schemas["AppProjectSpec"];
 const NAMED = 5;
 
 /** Writes the AppProject of a delivery. */
-export async function putAppProject(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function putAppProject(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const given = fits<Spec>(validateAppProjectSpec, object.spec);
   if (given.kind !== "done") return given;
   const { within, allowedScopes } = given.value;
@@ -35,7 +35,7 @@ export async function putAppProject(ctx: Context, object: WorkerObject): Promise
 }
 
 /** Deletes the AppProject, unless an application is still under it: without its project nobody may do anything for that one. */
-export async function removeAppProject(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function removeAppProject(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const found = await findOwn(ctx, RESOURCES.appProject, object);
   if (found.kind !== "done") return goneKind(found);
   if (!found.value) return done(undefined);
@@ -66,7 +66,7 @@ export async function removeAppProject(ctx: Context, object: WorkerObject): Prom
  * Whether a delivery of a tenant may name a project, before anything is written. The service refuses it already: this is for what it stored
  * before the project was closed, and for a service that is not what it was. What limits the project is for the controller to judge.
  */
-export async function mayUseProject(ctx: Context, object: WorkerObject, project: string): Promise<Outcome<undefined>> {
+export async function mayUseProject(ctx: AgentContext, object: WorkerObject, project: string): Promise<Outcome<undefined>> {
   const tenant = tenantOfDelivery(object);
   if (tenant === undefined) return done(undefined);
   const found = await ctx.client.get(RESOURCES.appProject, ctx.namespace, project);

@@ -7,7 +7,7 @@ import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
 import { tenantOf } from "../../project/tenant.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { AUDIENCE, chooseCredentials, mayKeep, openCredentials, openedIds } from "../credentials/credentials.ts";
 import { withKnownHosts } from "../credentials/known-hosts.ts";
 import { rememberOpened } from "../credentials/opened.ts";
@@ -33,7 +33,7 @@ const CREDENTIALS = [
 type Spec = Schemas["RepositorySpec"] & Schemas["RepositoryCredentialSpec"];
 
 /** Writes a repository's Secret; credentials only change when new ones came. */
-export async function putRepository(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function putRepository(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const spec = fits<Schemas["RepositorySpec"]>(validateRepositorySpec, object.spec);
   if (spec.kind !== "done") return spec;
   const written = await putAccess(ctx, object, spec.value as Spec, "repository");
@@ -43,12 +43,17 @@ export async function putRepository(ctx: Context, object: WorkerObject): Promise
 }
 
 /** Writes the Secret of credentials for all repositories whose addresses begin alike. */
-export async function putRepositoryCredential(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function putRepositoryCredential(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const spec = fits<Schemas["RepositoryCredentialSpec"]>(validateRepositoryCredentialSpec, object.spec);
   return spec.kind === "done" ? putAccess(ctx, object, spec.value as Spec, "repo-creds") : spec;
 }
 
-async function putAccess(ctx: Context, object: WorkerObject, spec: Spec, type: "repository" | "repo-creds"): Promise<Outcome<undefined>> {
+async function putAccess(
+  ctx: AgentContext,
+  object: WorkerObject,
+  spec: Spec,
+  type: "repository" | "repo-creds",
+): Promise<Outcome<undefined>> {
   const refused = refusesRepository(object, spec);
   if (refused) return refused;
   const project = projectOf(spec, object.resolved);
@@ -165,13 +170,13 @@ function toldBy(secret: KubeObject): Record<string, unknown> {
   };
 }
 
-export async function removeRepository(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function removeRepository(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const hosts = await putKnownHosts(ctx, object.uid, undefined);
   return hosts.kind === "done" ? removeSecret(ctx, object) : hosts;
 }
 
 /** Removes the Secret of a tombstone. */
-export async function removeSecret(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function removeSecret(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const found = await findOwn(ctx, RESOURCES.secret, object);
   if (found.kind !== "done") return found;
   if (!found.value) return done(undefined);
@@ -179,7 +184,7 @@ export async function removeSecret(ctx: Context, object: WorkerObject): Promise<
   return remembered.kind === "done" ? deleteOwn(ctx, RESOURCES.secret, found.value) : remembered;
 }
 
-async function putKnownHosts(ctx: Context, uid: string, lines: string | undefined): Promise<Outcome<undefined>> {
+async function putKnownHosts(ctx: AgentContext, uid: string, lines: string | undefined): Promise<Outcome<undefined>> {
   return changeConfigMap(ctx, TRUST.hosts, (before) => {
     const text = withKnownHosts(before[HOST_KEYS] ?? "", uid, lines);
     return done(text === (before[HOST_KEYS] ?? "") ? undefined : { data: { ...before, [HOST_KEYS]: text } });

@@ -8,7 +8,7 @@ import { RESOURCES } from "../../../kube/path.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
 import { ownerOf } from "../../appset/application.ts";
 import { APPLICATION_SET } from "../../appset/reconcile.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { nameOf } from "../names.ts";
 import { deleteOwn, explainKind, findOwn, goneKind, putManaged } from "./managed.ts";
 import { mayUseProject } from "./project.ts";
@@ -19,7 +19,7 @@ type Spec = Schemas["ApplicationSetSpec"];
 const AGAIN_MS = 1_000;
 
 /** Writes the ApplicationSet of a delivery. */
-export async function putApplicationSet(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function putApplicationSet(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const given = fits<Spec>(validateApplicationSetSpec, object.spec);
   if (given.kind !== "done") return given;
   const spec = toSetSpec(given.value);
@@ -37,7 +37,7 @@ export async function putApplicationSet(ctx: Context, object: WorkerObject): Pro
  * Deletes the ApplicationSet; done when its applications are gone too, which the cluster removes after their owner. With `orphan` what they
  * deployed stays: the set has moved to another agent.
  */
-export async function removeApplicationSet(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+export async function removeApplicationSet(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const found = await findOwn(ctx, APPLICATION_SET, object);
   if (found.kind !== "done") return goneKind(found);
   if (found.value) {
@@ -62,7 +62,7 @@ export async function removeApplicationSet(ctx: Context, object: WorkerObject): 
 }
 
 /** Lets the applications of a set go without what they deployed. The set says so first, or its controller would put the finalizers back. */
-async function keepResources(ctx: Context, set: KubeObject): Promise<Outcome<undefined>> {
+async function keepResources(ctx: AgentContext, set: KubeObject): Promise<Outcome<undefined>> {
   const { name, uid, namespace = ctx.namespace } = set.metadata;
   const policy = (set.spec as { syncPolicy?: { preserveResourcesOnDeletion?: boolean } } | undefined)?.syncPolicy;
   if (policy?.preserveResourcesOnDeletion !== true) {

@@ -7,7 +7,7 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
 import { TRUST_NAMES, trustName } from "../../project/trust-names.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { knownHostsOf, withKnownHosts } from "../credentials/known-hosts.ts";
 import { putEntry, removeEntry, type Shared } from "../entries.ts";
 import { tenantOfDelivery } from "../names.ts";
@@ -51,13 +51,13 @@ export const TRUST = trustOf();
 type Part = keyof typeof TRUST;
 
 /** Writes a part where its scope's are. What an older agent put among the agent's own goes from there. */
-async function put(ctx: Context, part: Part, object: WorkerObject, [at, value]: [string, string]): Promise<Outcome<undefined>> {
+async function put(ctx: AgentContext, part: Part, object: WorkerObject, [at, value]: [string, string]): Promise<Outcome<undefined>> {
   const tenant = tenantOfDelivery(object);
   const moved = tenant === undefined ? done(undefined) : await removeEntry(ctx, TRUST[part], object);
   return moved.kind === "done" ? putEntry(ctx, trustOf(tenant)[part], at, object, value) : moved;
 }
 
-async function remove(ctx: Context, parts: Part[], object: WorkerObject): Promise<Outcome<undefined>> {
+async function remove(ctx: AgentContext, parts: Part[], object: WorkerObject): Promise<Outcome<undefined>> {
   const tenant = tenantOfDelivery(object);
   for (const part of parts)
     for (const shared of tenant === undefined ? [TRUST[part]] : [trustOf(tenant)[part], TRUST[part]]) {
@@ -68,7 +68,7 @@ async function remove(ctx: Context, parts: Part[], object: WorkerObject): Promis
 }
 
 /** Writes the certificates of a host, or its keys. */
-async function putCertificate(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+async function putCertificate(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const spec = fits<Schemas["RepositoryCertificateSpec"]>(validateRepositoryCertificateSpec, object.spec);
   if (spec.kind !== "done") return spec;
   const { type, data } = spec.value;
@@ -84,11 +84,11 @@ async function putCertificate(ctx: Context, object: WorkerObject): Promise<Outco
 }
 
 /** A tombstone does not say which of the two it was, so both places are looked at. */
-const removeCertificate = (ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> =>
+const removeCertificate = (ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> =>
   remove(ctx, ["certificates", "hosts"], object);
 
 /** Writes a public key under its id, as Argo CD names it. */
-async function putGnupgKey(ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> {
+async function putGnupgKey(ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> {
   const spec = fits<Schemas["GnupgKeySpec"]>(validateGnupgKeySpec, object.spec);
   if (spec.kind !== "done") return spec;
   const read = parsePublicKey(spec.value.publicKey);
@@ -96,7 +96,7 @@ async function putGnupgKey(ctx: Context, object: WorkerObject): Promise<Outcome<
   return put(ctx, "keys", object, [read.value.keyId, `${spec.value.publicKey.trim()}\n`]);
 }
 
-const removeGnupgKey = (ctx: Context, object: WorkerObject): Promise<Outcome<undefined>> => remove(ctx, ["keys"], object);
+const removeGnupgKey = (ctx: AgentContext, object: WorkerObject): Promise<Outcome<undefined>> => remove(ctx, ["keys"], object);
 
 /** What is to be told of a host's certificates. */
 export function certificateStatus(data: Data, at: string): Schemas["RepositoryCertificateStatus"] {

@@ -5,13 +5,13 @@ import { APPLICATION_SET } from "../../appset/reconcile.ts";
 import { Settings } from "../../controller/settings.ts";
 import { placeOfInstance } from "../../project/instance.ts";
 import { Places, type Scope } from "../../project/namespace-scopes.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import type { Patterns } from "../patterns.ts";
 import type { Discovery } from "./discovery.ts";
 import { EVERYWHERE } from "./rounds.ts";
 
 export interface ElsewhereOptions {
-  ctx: Context;
+  ctx: AgentContext;
   patterns: Patterns;
   discovery: Discovery;
   seen(kind: string, object: KubeObject): void;

@@ -2,14 +2,14 @@ import { type Outcome, stop } from "../../../base/outcome.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { describe, type KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import type { Collection } from "../names.ts";
 import { isOurs, notHere } from "../patterns.ts";
 import { collectionOf } from "./report.ts";
 
 /** The very object that the service was told of, as it is now: by namespace, name and uid, and of the same collection. */
 export async function liveObject(
-  ctx: Pick<Context, "client" | "namespace" | "patterns">,
+  ctx: Pick<AgentContext, "client" | "namespace" | "patterns">,
   live: unknown,
   resource: Resource,
   collection: Collection,

@@ -8,7 +8,7 @@ import { type Application, META, type ResourceStatus, revisionsOf } from "../../
 import { trim } from "../../controller/cluster/live.ts";
 import { isShown } from "../../controller/cluster/resource-membership.ts";
 import { attempt, comparing, countedOf, covered } from "../../controller/compare/compare.ts";
-import type { Target } from "../../controller/compare/normalise.ts";
+import type { CompareTarget } from "../../controller/compare/normalise.ts";
 import { withoutUnknownFields } from "../../controller/compare/unknown-fields.ts";
 import { csv, hookOf } from "../../controller/order.ts";
 import { belongs } from "../../controller/projects.ts";
@@ -71,7 +71,7 @@ class Look {
   }
 
   /** One object that Git describes. */
-  async target(target: Target): Promise<Outcome<Item | undefined>> {
+  async target(target: CompareTarget): Promise<Outcome<Item | undefined>> {
     const { app, destination } = this.#readOnlyContext;
     const { client, settings } = destination;
     const wish = () => this.#yaml(target.object);

@@ -9,7 +9,7 @@ import { Settings } from "../../controller/settings.ts";
 import { Store } from "../../controller/status/store.ts";
 import type { Project } from "../../project/project.ts";
 import type { Rendered, Source } from "../../repo/types.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { repositories } from "../credentials/repository-access.ts";
 import { SECRET_TYPE } from "../credentials/secrets.ts";
 import { ChartReads, refusedRevision } from "./lookup.ts";
@@ -79,7 +79,7 @@ export async function withReadOnlyContext<T>(
 }
 
 /** What holds for all, and the projects of the agent's namespace, as they are now. */
-export async function rulesOf({ client, namespace }: Context): Promise<Outcome<{ settings: Settings; projects: Projects }>> {
+export async function rulesOf({ client, namespace }: AgentContext): Promise<Outcome<{ settings: Settings; projects: Projects }>> {
   const [configMaps, listed] = await Promise.all([
     client.list(RESOURCES.configMap, { namespace, labelSelector: "app.kubernetes.io/part-of=argocd" }),
     client.list(RESOURCES.appProject, { namespace }),

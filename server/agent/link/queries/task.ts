@@ -5,14 +5,14 @@ import type { WorkerTask } from "../../../link/exchange.ts";
 import { APPLICATION_SET } from "../../appset/reconcile.ts";
 import type { ChartLookup } from "../../controller/deps.ts";
 import type { RepoApi } from "../../repo/types.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { liveObject } from "../discover/live.ts";
 import { type Collection, marksOf, nameOf } from "../names.ts";
 import { isOurs, notHere } from "../patterns.ts";
 
 /** What a read task needs. */
 export interface TaskContext {
-  ctx: Context;
+  ctx: AgentContext;
   repo: RepoApi;
   /** Renders charts that look things up. */
   lookup?: ChartLookup | undefined;
@@ -35,7 +35,7 @@ export interface QueryApi {
 
 /** What a task needs that the link carries out itself. */
 export interface LinkContext {
-  ctx: Context;
+  ctx: AgentContext;
   repo: RepoApi;
   /** Answers what needs rights outside the agent's namespace. */
   reads: QueryApi;

@@ -3,13 +3,13 @@ import { KUBE } from "../../../kube/errors.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { RESOURCES } from "../../../kube/path.ts";
 import { HINTS, type Hint, hintKey, MAX_HINTS, readHint } from "../../controller/loop/hints.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 
 // Somebody else may write at the same time.
 const TRIES = 5;
 
 /** Leaves word for the controller that repositories have changed. */
-export async function leaveHints(ctx: Context, hints: readonly Omit<Hint, "at">[], now = Date.now()): Promise<Outcome<undefined>> {
+export async function leaveHints(ctx: AgentContext, hints: readonly Omit<Hint, "at">[], now = Date.now()): Promise<Outcome<undefined>> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const found = await ctx.client.get(RESOURCES.configMap, ctx.namespace, HINTS);
     if (found.kind !== "done" && found.reason !== KUBE.notFound) return found;

@@ -7,7 +7,7 @@ import { RESOURCES } from "../../../kube/path.ts";
 import { META } from "../../controller/application.ts";
 import { NOT_PART } from "../../controller/cluster/resource-membership.ts";
 import type { ActionRequest, ActionResult } from "../../controller/sync/resource-action.ts";
-import type { Context } from "../context.ts";
+import type { AgentContext } from "../context.ts";
 import { type LinkContext, type LinkRead, objectOf, type Question } from "../queries/task.ts";
 import { resourceOf } from "../queries/tree/resource.ts";
 
@@ -60,7 +60,7 @@ async function look({ ctx, reads }: LinkContext, { task, params }: Question): Pr
 }
 
 /** Puts a request beside an application and waits for what becomes of it. */
-async function ask(ctx: Context, at: ObjectMeta, request: ActionRequest): Promise<Outcome<undefined>> {
+async function ask(ctx: AgentContext, at: ObjectMeta, request: ActionRequest): Promise<Outcome<undefined>> {
   const { name, namespace = ctx.namespace } = at;
   const started = Date.now();
   const text = JSON.stringify(request);

@@ -3,10 +3,10 @@ import { again, done, type Outcome, stop } from "../../../base/outcome.ts";
 import { Secret } from "../../../base/secret.ts";
 import { REPO, type RepoAccess } from "../types.ts";
 import { redactUrl } from "../url.ts";
-import { type Answer, ask } from "./http-request.ts";
+import { ask, type HttpAnswer } from "./http-request.ts";
 import { signedJwt } from "./jwt.ts";
 import { parse } from "./oauth.ts";
-import { SPARE_MS, type Token, tokens } from "./tokens.ts";
+import { type AccessToken, SPARE_MS, tokens } from "./tokens.ts";
 
 const MAX_BYTES = 1_000_000;
 // GitHub takes an app's own token for ten minutes; its clock may be behind ours.
@@ -21,13 +21,13 @@ export function githubToken(repo: RepoAccess): Promise<Outcome<Secret>> {
   return tokens.get(id, () => fetchToken(repo, owner));
 }
 
-async function fetchToken(repo: RepoAccess, owner: string): Promise<Outcome<Token>> {
+async function fetchToken(repo: RepoAccess, owner: string): Promise<Outcome<AccessToken>> {
   const { id, installationId, baseUrl } = repo.githubApp!;
   const base = (baseUrl || "https://api.github.com").replace(/(?<!\/)\/+$/, "");
   if (!/^\d{1,20}$/.test(id)) return stop(REPO.authentication, "githubAppID is not a number");
   const jwt = appToken(id, repo.githubAppPrivateKey);
   if (jwt.kind !== "done") return jwt;
-  const call = (method: "GET" | "POST", path: string): Promise<Outcome<Answer>> =>
+  const call = (method: "GET" | "POST", path: string): Promise<Outcome<HttpAnswer>> =>
     ask(`${base}${path}`, repo, {
       method,
       authorization: `Bearer ${jwt.value.reveal()}`,
@@ -62,7 +62,7 @@ async function fetchToken(repo: RepoAccess, owner: string): Promise<Outcome<Toke
   return done({ token: new Secret(token), ends: Number.isNaN(expires) ? Date.now() + 2 * SPARE_MS : expires });
 }
 
-function judge({ status }: Answer, base: string, id: string) {
+function judge({ status }: HttpAnswer, base: string, id: string) {
   if (status >= 200 && status < 300) return undefined;
   const shown = redactUrl(base);
   if (status === 401) return stop(REPO.authentication, `${shown} does not accept GitHub App ${id} with this private key`);

@@ -18,14 +18,14 @@ export interface Question {
   shown: string;
 }
 
-export interface Answer {
+export interface HttpAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
 }
 
 /** One bounded question over HTTP, with a repository's own proxy, authorities and client certificate. Every step of a redirect is judged. */
-export async function ask(to: string, repo: RepoAccess, question: Question): Promise<Outcome<Answer>> {
+export async function ask(to: string, repo: RepoAccess, question: Question): Promise<Outcome<HttpAnswer>> {
   const { shown } = question;
   let url = URL.canParse(to) ? new URL(to) : undefined;
   const refused = refusedFrom(url?.hostname ?? "");
@@ -93,7 +93,7 @@ export function unreachable(error: unknown, shown: string): Failure {
 }
 
 /** What an answer without success means; undefined for one with it. */
-export function refusal({ status }: Answer, shown: string, signedIn: boolean): Failure | undefined {
+export function refusal({ status }: HttpAnswer, shown: string, signedIn: boolean): Failure | undefined {
   if (status >= 200 && status < 300) return undefined;
   if (status === 401 || status === 403)
     return stop(

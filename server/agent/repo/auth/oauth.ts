@@ -2,7 +2,7 @@ import { again, done, type Outcome, stop } from "../../../base/outcome.ts";
 import { Secret } from "../../../base/secret.ts";
 import { REPO, type RepoAccess } from "../types.ts";
 import { ask } from "./http-request.ts";
-import type { Token } from "./tokens.ts";
+import type { AccessToken } from "./tokens.ts";
 
 const MAX_BYTES = 100_000;
 const DEADLINE_MS = 20_000;
@@ -18,7 +18,7 @@ interface Grant {
 }
 
 /** One grant of OAuth 2 (RFC 6749): a form out, a token in. Nothing of the repository goes along but its proxy. */
-export async function grant(to: string, { proxy, noProxy }: RepoAccess, asked: Grant): Promise<Outcome<Token>> {
+export async function grant(to: string, { proxy, noProxy }: RepoAccess, asked: Grant): Promise<Outcome<AccessToken>> {
   const { form, who, member = "access_token" } = asked;
   const { origin } = new URL(to);
   const got = await ask(

@@ -2,7 +2,7 @@ import type { Outcome } from "../../../base/outcome.ts";
 import { done } from "../../../base/outcome.ts";
 import type { Secret } from "../../../base/secret.ts";
 
-export interface Token {
+export interface AccessToken {
   token: Secret;
   /** When it ends, as its giver says. */
   ends: number;
@@ -14,10 +14,10 @@ const MAX_KNOWN = 1_000;
 
 /** Tokens of a while: asked for once however many want one, and again shortly before each ends. */
 export class Tokens {
-  readonly #known = new Map<string, Token>();
+  readonly #known = new Map<string, AccessToken>();
   readonly #asking = new Map<string, Promise<Outcome<Secret>>>();
 
-  get(id: string, ask: () => Promise<Outcome<Token>>): Promise<Outcome<Secret>> {
+  get(id: string, ask: () => Promise<Outcome<AccessToken>>): Promise<Outcome<Secret>> {
     const before = this.#known.get(id);
     if (before && before.ends - SPARE_MS > Date.now()) return Promise.resolve(done(before.token));
     let running = this.#asking.get(id);

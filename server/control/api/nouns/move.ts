@@ -8,14 +8,14 @@ import { removeIdentities } from "./identities.ts";
 import { findAgentOf } from "./references.ts";
 
 /** What a write makes of an object that exists: a new spec, a new spec that may name another agent, or another object under the same id. */
-export type Change = "update" | "move" | "replace";
+export type UpdateKind = "update" | "move" | "replace";
 
 /** The agent that must give an object up, because its new spec names another one. Refused unless the write asks for a move. */
 export async function agentToLeave(
   w: Writer,
   noun: Noun,
   existing: Stored,
-  next: { agent: Stored | undefined; spec: Spec; change: Change },
+  next: { agent: Stored | undefined; spec: Spec; change: UpdateKind },
 ): Promise<Stored | undefined> {
   const before = noun.moves.length > 0 ? await findAgentOf(w, existing) : undefined;
   if (!before || !next.agent || before.uid === next.agent.uid) return undefined;
@@ -37,7 +37,7 @@ export async function agentToLeave(
 }
 
 /** Puts an object under a new uid in the place of the one before. What refers to it refers to the new one. */
-export async function succeed(w: Writer, existing: Stored, leaves: Stored | undefined, change: Change): Promise<Stored> {
+export async function succeed(w: Writer, existing: Stored, leaves: Stored | undefined, change: UpdateKind): Promise<Stored> {
   const uid = await renewUid(w, existing.uid);
   if (change === "replace") await restartAge(w, uid);
   if (leaves) await giveUp(w, existing.uid, uid);

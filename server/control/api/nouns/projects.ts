@@ -8,13 +8,13 @@ import type { Spec } from "../../domain/spec.ts";
 import { projectsAt } from "../../store/deliveries.ts";
 import type { Stored } from "../../store/objects.ts";
 import type { Sql } from "../../store/sql.ts";
-import type { Target } from "./references.ts";
+import type { ReferenceTarget } from "./references.ts";
 
 interface Use {
   collection: Collection;
   scope: Scope;
   spec: Spec;
-  targets: readonly Target[];
+  targets: readonly ReferenceTarget[];
 }
 
 /**

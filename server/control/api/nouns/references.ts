@@ -5,7 +5,7 @@ import { referencesIn, type Spec } from "../../domain/spec.ts";
 import { type Stored, tryFindByUid, tryFindObject } from "../../store/objects.ts";
 import type { Sql } from "../../store/sql.ts";
 
-export interface Target {
+export interface ReferenceTarget {
   pointer: string;
   object: Stored;
   /** For what is delivered itself: the agent it is registered with. */
@@ -15,8 +15,8 @@ export interface Target {
 }
 
 /** Finds everything a spec refers to. What is missing and what is out of reach are refused with the same words. */
-export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec): Promise<Target[]> {
-  const targets: Target[] = [];
+export async function resolveAll(sql: Sql, noun: Noun, scope: Scope, spec: Spec): Promise<ReferenceTarget[]> {
+  const targets: ReferenceTarget[] = [];
   for (const { pointer, reference, to } of referencesIn(noun, spec)) {
     const place = resolveReference(reference, scope);
     const object = place && (await tryFindObject(sql, to, place.scope, place.id));
@@ -49,7 +49,7 @@ async function referenceOf(sql: Sql, object: Stored, field: "agent" | "appProjec
 }
 
 /** A repository or cluster is known only to the agent it is registered with: another agent's application cannot use it. */
-export function checkSameAgent(targets: readonly Target[]): void {
+export function checkSameAgent(targets: readonly ReferenceTarget[]): void {
   const agent = targets.find((t) => t.pointer === "/spec/agent")?.object;
   for (const { pointer, agentUid, object } of targets) {
     if (agent && agentUid !== undefined && agentUid !== agent.uid)
@@ -61,7 +61,7 @@ export function checkSameAgent(targets: readonly Target[]): void {
 }
 
 /** What belongs to a project is for its applications alone; the agent would refuse the others later, and with less to say. */
-export function checkSameProject(targets: readonly Target[]): void {
+export function checkSameProject(targets: readonly ReferenceTarget[]): void {
   const own = targets.find((t) => t.pointer === "/spec/appProject")?.object;
   for (const { pointer, projectUid, object } of targets)
     if (projectUid !== undefined && projectUid !== own?.uid)

@@ -20,10 +20,10 @@ import type { Writer } from "../../store/writer.ts";
 import { checkAdoption, checkChange, checkPlace } from "../discovered/adopt.ts";
 import { checkMapping, checkOnlyMapping } from "../discovered/mappings.ts";
 import { removeReleased } from "./delete.ts";
-import { agentToLeave, type Change, succeed } from "./move.ts";
+import { agentToLeave, succeed, type UpdateKind } from "./move.ts";
 import { noteParted } from "./parted.ts";
 import { checkProjects } from "./projects.ts";
-import { checkSameAgent, checkSameProject, findAgentOf, resolveAll, type Target } from "./references.ts";
+import { checkSameAgent, checkSameProject, findAgentOf, type ReferenceTarget, resolveAll } from "./references.ts";
 import { checkKept, type Envelope, mayHaveCredentials, sealFor } from "./seal.ts";
 
 /** Where a spec is put, and what it makes of the object that is there. */
@@ -32,7 +32,7 @@ export interface Place {
   scope: Scope;
   id: string;
   existing: Stored | undefined;
-  change: Change;
+  change: UpdateKind;
   /** A discovered object is taken over by this write. */
   adopt?: boolean;
 }
@@ -138,7 +138,7 @@ const movingFrom = (agent: Stored) => ({
 async function deliver(
   w: Writer,
   saved: Stored,
-  agent: Target["object"],
+  agent: ReferenceTarget["object"],
   { sealed, drops, before }: { sealed: Envelope | undefined; drops: boolean; before: Stored | undefined },
 ): Promise<void> {
   const { account, org, project, uid, id, collection } = saved;

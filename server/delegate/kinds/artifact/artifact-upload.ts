@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsArtifactUpload } from "../../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { type Context, failed, type Kind } from "../../kind.ts";
+import { failed, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { openTaskFile, type TaskFile } from "../../task/task-files.ts";
 import { HttpRepository } from "./http-repository.ts";
 import { uploadMaven } from "./maven.ts";
@@ -10,7 +10,7 @@ import { uploadMaven } from "./maven.ts";
 type Params = Schemas["TaskParamsArtifactUpload"];
 
 /** Uploads a file to an HTTP repository: to its own address, or as an artefact of Maven with checksums and metadata. */
-export const artifactUpload: Kind<Params> = {
+export const artifactUpload: TaskKindHandler<Params> = {
   validate: validateTaskParamsArtifactUpload,
 
   async lacks() {
@@ -51,7 +51,7 @@ async function sendRaw(
   return sent.kind === "done" ? done(url) : sent;
 }
 
-async function fileOf({ artifact, source, path }: Params, context: Context): Promise<Outcome<TaskFile>> {
+async function fileOf({ artifact, source, path }: Params, context: TaskContext): Promise<Outcome<TaskFile>> {
   if ((artifact === undefined) === (source === undefined)) return stop("ParamsInvalid", "/params: give one of `artifact` and `source`");
   if (artifact) {
     const to = join(context.workspace.dir, "upload");

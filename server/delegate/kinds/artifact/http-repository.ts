@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { again, done, type Outcome, stop } from "../../../base/outcome.ts";
 import { patiently } from "../../config/retry.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import type { FetchAnswer, FetchAsk } from "../../task/fetch.ts";
 
 type Access = Pick<Schemas["TaskParamsArtifactUpload"], "username" | "password" | "headers" | "caCertificate">;
@@ -12,9 +12,9 @@ const MAX_TEXT = 1024 * 1024;
 /** A repository that keeps files under their paths, as Nexus, Artifactory and any WebDAV do. A PUT again changes nothing, so it is repeated. */
 export class HttpRepository {
   readonly #access: Access;
-  readonly #context: Context;
+  readonly #context: TaskContext;
 
-  constructor(access: Access, context: Context) {
+  constructor(access: Access, context: TaskContext) {
     this.#access = access;
     this.#context = context;
   }

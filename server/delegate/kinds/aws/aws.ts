@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { type AwsCredentials, type AwsSource, awsSource, NoAwsCredentials } from "../../../base/cloud/aws.ts";
 import { again, type Failure, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { awsHttp } from "../../secrets/aws-http.ts";
 
 /** What every client of AWS is made with. */
@@ -15,7 +15,7 @@ export interface AwsClientConfig extends AwsSource {
 const SESSION = "outpost-task";
 
 /** For clients of AWS: keys of the parameters, or what the delegate has (`awsSource`); its machine's role only where its operator says so. */
-export function awsClient(access: Schemas["AwsAccess"], { delegate, mask }: Context): AwsClientConfig {
+export function awsClient(access: Schemas["AwsAccess"], { delegate, mask }: TaskContext): AwsClientConfig {
   const { region, endpoint, roleArn, externalId, profile } = access;
   const { env } = delegate;
   const base = {

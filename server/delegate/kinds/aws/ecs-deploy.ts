@@ -3,7 +3,7 @@ import type { ECSClient, Service, TaskDefinition } from "@aws-sdk/client-ecs";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsEcsDeploy } from "../../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { type Context, failed, type Kind } from "../../kind.ts";
+import { failed, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { awsClient, awsFailure } from "./aws.ts";
 
 type Params = Schemas["TaskParamsEcsDeploy"];
@@ -13,7 +13,7 @@ const FIRST_LOOK_MS = 1_000;
 const LONGEST_LOOK_MS = 15_000;
 
 /** Gives a service of ECS new images or a new task definition, or restarts it, and waits until it is stable. */
-export const ecsDeploy: Kind<Params> = {
+export const ecsDeploy: TaskKindHandler<Params> = {
   validate: validateTaskParamsEcsDeploy,
 
   async lacks() {
@@ -36,7 +36,7 @@ export const ecsDeploy: Kind<Params> = {
   },
 };
 
-async function deploy(ecs: Ecs, client: ECSClient, params: Params, context: Context) {
+async function deploy(ecs: Ecs, client: ECSClient, params: Params, context: TaskContext) {
   const { cluster, desiredCount, forceNewDeployment = true, wait = true } = params;
   const before = await look(ecs, client, params, context);
   if (before.kind !== "done") return failed(before.reason, before.message);
@@ -61,7 +61,7 @@ async function deploy(ecs: Ecs, client: ECSClient, params: Params, context: Cont
   return { outcome: "succeeded" as const, outputs: { taskDefinition, deployment, running, desired } };
 }
 
-async function look(ecs: Ecs, client: ECSClient, { cluster, service }: Params, { signal }: Context): Promise<Outcome<Service>> {
+async function look(ecs: Ecs, client: ECSClient, { cluster, service }: Params, { signal }: TaskContext): Promise<Outcome<Service>> {
   const answer = await client.send(new ecs.DescribeServicesCommand({ cluster, services: [service] }), { abortSignal: signal });
   const found = answer.services?.[0];
   if (!found)
@@ -76,7 +76,7 @@ async function register(
   client: ECSClient,
   service: Service,
   images: Record<string, string>,
-  { signal, progress }: Context,
+  { signal, progress }: TaskContext,
 ): Promise<Outcome<string>> {
   const describe = new ecs.DescribeTaskDefinitionCommand({ taskDefinition: service.taskDefinition, include: ["TAGS"] });
   const { taskDefinition: old, tags } = await client.send(describe, { abortSignal: signal });
@@ -118,7 +118,7 @@ async function untilStable(
   params: Params,
   deployment: string | undefined,
   before: Service,
-  context: Context,
+  context: TaskContext,
 ): Promise<Outcome<Service>> {
   const told = new Set((before.events ?? []).map(({ id }) => id));
   let last = "";

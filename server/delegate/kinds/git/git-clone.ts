@@ -2,11 +2,11 @@ import { delimiter, join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsGitClone } from "../../../../openapi/contract/validators.js";
 import { run } from "../../../base/process/run.ts";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { cloneGit } from "../../task/git.ts";
 
 /** Clones a repository over http(s) or ssh and checks a revision out: a branch, a tag or a commit. */
-export const gitClone: Kind<Schemas["TaskParamsGitClone"]> = {
+export const gitClone: TaskKindHandler<Schemas["TaskParamsGitClone"]> = {
   validate: validateTaskParamsGitClone,
 
   async lacks(env) {

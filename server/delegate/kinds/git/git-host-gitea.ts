@@ -1,5 +1,5 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import { type Answer, type CallHost, type GitHost, openOrClosed, type PullRequest } from "./git-host.ts";
+import { type CallHost, type GitHost, type GitHostAnswer, openOrClosed, type PullRequest } from "./git-host.ts";
 
 const each = (path: string) => path.split("/").map(encodeURIComponent).join("/");
 
@@ -64,9 +64,9 @@ export function gitea(call: CallHost, repository: string): GitHost {
   };
 }
 
-const one = (got: Outcome<Answer>): Outcome<PullRequest> => (got.kind === "done" ? done(pullOf(got.value.json)) : got);
+const one = (got: Outcome<GitHostAnswer>): Outcome<PullRequest> => (got.kind === "done" ? done(pullOf(got.value.json)) : got);
 
-function pullOf(json: Answer["json"]): PullRequest {
+function pullOf(json: GitHostAnswer["json"]): PullRequest {
   const { number, html_url, merged, state, head, base, merge_commit_sha, draft, mergeable } = json;
   return {
     number,

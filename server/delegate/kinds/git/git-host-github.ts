@@ -1,5 +1,5 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import { type Answer, type CallHost, type GitHost, openOrClosed, type PullRequest } from "./git-host.ts";
+import { type CallHost, type GitHost, type GitHostAnswer, openOrClosed, type PullRequest } from "./git-host.ts";
 
 const each = (path: string) => path.split("/").map(encodeURIComponent).join("/");
 
@@ -71,9 +71,9 @@ export function github(call: CallHost, repository: string): GitHost {
   };
 }
 
-const one = (got: Outcome<Answer>): Outcome<PullRequest> => (got.kind === "done" ? done(pullOf(got.value.json)) : got);
+const one = (got: Outcome<GitHostAnswer>): Outcome<PullRequest> => (got.kind === "done" ? done(pullOf(got.value.json)) : got);
 
-function pullOf(json: Answer["json"]): PullRequest {
+function pullOf(json: GitHostAnswer["json"]): PullRequest {
   return {
     number: json.number,
     url: json.html_url,
@@ -87,7 +87,7 @@ function pullOf(json: Answer["json"]): PullRequest {
 }
 
 /** `mergeable_state`: clean and has_hooks can be merged; unstable too, its failing checks are not required ones. */
-function blocked({ draft, mergeable, mergeable_state }: Answer["json"]): PullRequest["blocked"] {
+function blocked({ draft, mergeable, mergeable_state }: GitHostAnswer["json"]): PullRequest["blocked"] {
   if (draft) return { why: "it is a draft", wait: true };
   if (mergeable === false || mergeable_state === "dirty") return { why: "it conflicts with its base", wait: false };
   if (mergeable === null || mergeable_state === "unknown")

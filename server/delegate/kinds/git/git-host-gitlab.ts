@@ -1,5 +1,5 @@
 import { done, type Outcome } from "../../../base/outcome.ts";
-import { type Answer, type CallHost, type GitHost, openOrClosed, type PullRequest } from "./git-host.ts";
+import { type CallHost, type GitHost, type GitHostAnswer, openOrClosed, type PullRequest } from "./git-host.ts";
 
 /** GitLab's REST API, version 4. */
 export function gitlab(call: CallHost, repository: string): GitHost {
@@ -65,9 +65,9 @@ export function gitlab(call: CallHost, repository: string): GitHost {
   };
 }
 
-const one = (got: Outcome<Answer>): Outcome<PullRequest> => (got.kind === "done" ? done(pullOf(got.value.json)) : got);
+const one = (got: Outcome<GitHostAnswer>): Outcome<PullRequest> => (got.kind === "done" ? done(pullOf(got.value.json)) : got);
 
-function pullOf(json: Answer["json"]): PullRequest {
+function pullOf(json: GitHostAnswer["json"]): PullRequest {
   const { iid, web_url, state, source_branch, target_branch, sha, merge_commit_sha, squash_commit_sha } = json;
   return {
     number: iid,
@@ -97,7 +97,7 @@ const WAITS: Record<string, string> = {
   locked_lfs_files: "files of it are locked",
 };
 
-function blocked({ detailed_merge_status: status, merge_status, draft }: Answer["json"]): PullRequest["blocked"] {
+function blocked({ detailed_merge_status: status, merge_status, draft }: GitHostAnswer["json"]): PullRequest["blocked"] {
   if (status === undefined) return draft ? { why: WAITS.draft_status!, wait: true } : old(merge_status);
   if (status === "mergeable") return undefined;
   if (WAITS[status]) return { why: WAITS[status], wait: true };

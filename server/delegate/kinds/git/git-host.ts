@@ -45,13 +45,13 @@ export interface GitHost {
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-export interface Answer {
+export interface GitHostAnswer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: answers of other people's services; each use reads what it needs
   json: any;
 }
 /** One call of a host's API. Only statuses in `fine` are answers, any other is a refusal in the host's words. */
-export type CallHost = (method: Method, path: string, body?: object, fine?: readonly number[]) => Promise<Outcome<Answer>>;
+export type CallHost = (method: Method, path: string, body?: object, fine?: readonly number[]) => Promise<Outcome<GitHostAnswer>>;
 
 /** The state of a pull request that is not merged. */
 export const openOrClosed = (isOpen: boolean): "open" | "closed" => (isOpen ? "open" : "closed");

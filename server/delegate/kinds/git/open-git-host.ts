@@ -1,6 +1,6 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
-import type { Answer, CallHost, GitHost, GitProvider } from "./git-host.ts";
+import type { TaskContext } from "../../kind.ts";
+import type { CallHost, GitHost, GitHostAnswer, GitProvider } from "./git-host.ts";
 import { gitea } from "./git-host-gitea.ts";
 import { github } from "./git-host-github.ts";
 import { gitlab } from "./git-host-gitlab.ts";
@@ -8,7 +8,7 @@ import { gitlab } from "./git-host-gitlab.ts";
 const HOSTS = { github, gitlab, gitea };
 
 /** The host of a provider's parameters. */
-export function openGitHost(context: Context, provider: GitProvider): Outcome<GitHost> {
+export function openGitHost(context: TaskContext, provider: GitProvider): Outcome<GitHost> {
   const preset = { github: "https://api.github.com", gitlab: "https://gitlab.com/api/v4", gitea: undefined }[provider.type];
   const apiUrl = provider.apiUrl ?? preset;
   if (!apiUrl)
@@ -20,7 +20,7 @@ export function openGitHost(context: Context, provider: GitProvider): Outcome<Gi
 const DEADLINE_MS = 30_000;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-function caller(context: Context, { type, token, caCertificate, repository }: GitProvider, apiUrl: string): CallHost {
+function caller(context: TaskContext, { type, token, caCertificate, repository }: GitProvider, apiUrl: string): CallHost {
   const authorization: Record<string, string> =
     type === "gitlab" ? { "private-token": token } : { authorization: type === "github" ? `Bearer ${token}` : `token ${token}` };
   return async (method, path, body, fine = [200, 201, 202, 204]) => {
@@ -53,7 +53,7 @@ function caller(context: Context, { type, token, caCertificate, repository }: Gi
   };
 }
 
-function parse(text: string): Answer["json"] {
+function parse(text: string): GitHostAnswer["json"] {
   try {
     return text === "" ? undefined : JSON.parse(text);
   } catch {

@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { patternMatcher } from "../../../../openapi/pattern-match.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 
 export type Application = Schemas["Application"];
 type Filter = Schemas["ApplicationFilter"];
@@ -11,7 +11,7 @@ const PAGE = 500;
 const MAX_APPLICATIONS = 10_000;
 
 /** The applications of the task's scope that fit everything a filter says. */
-export async function findApplications(context: Context, filter: Filter = {}): Promise<Outcome<Application[]>> {
+export async function findApplications(context: TaskContext, filter: Filter = {}): Promise<Outcome<Application[]>> {
   const { agent, ids, regex } = filter;
   const found: Application[] = [];
   let cursor: string | undefined;

@@ -1,10 +1,10 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsGitopsFetchLinkedApps } from "../../../../openapi/contract/validators.js";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { findApplications } from "./find-applications.ts";
 
 /** Finds the applications that a change concerns, for the steps that follow. */
-export const gitopsFetchLinkedApps: Kind<Schemas["TaskParamsGitopsFetchLinkedApps"]> = {
+export const gitopsFetchLinkedApps: TaskKindHandler<Schemas["TaskParamsGitopsFetchLinkedApps"]> = {
   validate: validateTaskParamsGitopsFetchLinkedApps,
 
   lacks: async () => undefined,

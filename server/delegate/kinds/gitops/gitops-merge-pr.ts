@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsGitopsMergePR } from "../../../../openapi/contract/validators.js";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import type { PullRequest } from "../git/git-host.ts";
 import { openGitHost } from "../git/open-git-host.ts";
 
@@ -10,7 +10,7 @@ const POLL_MS = 2_000;
 const SETTLE_MS = 15_000;
 
 /** Merges a pull request, if its host allows it. One that is merged already counts as done. */
-export const gitopsMergePR: Kind<Schemas["TaskParamsGitopsMergePR"]> = {
+export const gitopsMergePR: TaskKindHandler<Schemas["TaskParamsGitopsMergePR"]> = {
   validate: validateTaskParamsGitopsMergePR,
 
   lacks: async () => undefined,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsGitopsRevertPR } from "../../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { type Context, failed, type Kind } from "../../kind.ts";
+import { failed, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { cloneGit, makeGit } from "../../task/git.ts";
 import { gitClone } from "../git/git-clone.ts";
 import type { GitHost } from "../git/git-host.ts";
@@ -14,7 +14,7 @@ type Params = Schemas["TaskParamsGitopsRevertPR"];
  * Opens a pull request that undoes a merged one, or a commit. No host offers this to programs alike, so git itself makes the commit: that
  * of a merge against its first parent.
  */
-export const gitopsRevertPR: Kind<Params> = {
+export const gitopsRevertPR: TaskKindHandler<Params> = {
   validate: validateTaskParamsGitopsRevertPR,
 
   lacks: gitClone.lacks,
@@ -65,7 +65,7 @@ async function targetOf(host: GitHost, { number, commit, baseBranch }: Params): 
 }
 
 async function revert(
-  context: Context,
+  context: TaskContext,
   host: GitHost,
   { commit, base, branch, token }: { commit: string; base: string; branch: string; token: string },
 ): Promise<Outcome<string>> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsGitopsSyncApps } from "../../../../openapi/contract/validators.js";
-import { type Context, failed, type Kind } from "../../kind.ts";
+import { failed, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { type Application, findApplications } from "./find-applications.ts";
 
 const POLL_MS = 1_000;
@@ -19,7 +19,7 @@ interface Watched {
 }
 
 /** Syncs applications side by side and waits for each. What one does is no reason to leave the others. */
-export const gitopsSyncApps: Kind<Schemas["TaskParamsGitopsSyncApps"]> = {
+export const gitopsSyncApps: TaskKindHandler<Schemas["TaskParamsGitopsSyncApps"]> = {
   validate: validateTaskParamsGitopsSyncApps,
 
   lacks: async () => undefined,
@@ -52,7 +52,7 @@ export const gitopsSyncApps: Kind<Schemas["TaskParamsGitopsSyncApps"]> = {
   },
 };
 
-async function follow(context: Context, watched: Watched[], degradedSeconds: number): Promise<void> {
+async function follow(context: TaskContext, watched: Watched[], degradedSeconds: number): Promise<void> {
   while (!context.signal.aborted) {
     const open = watched.filter(({ state }) => state === "Waiting");
     if (open.length === 0) return;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsGitopsUpdateReleaseRepo } from "../../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import { type Context, failed, type Kind } from "../../kind.ts";
+import { failed, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import type { FileChange, GitHost, PullRequest } from "../git/git-host.ts";
 import { openGitHost } from "../git/open-git-host.ts";
 import { editValues } from "./edit-values.ts";
@@ -12,7 +12,7 @@ type Params = Schemas["TaskParamsGitopsUpdateReleaseRepo"];
 const POLL_MS = 5_000;
 
 /** Commits changed values of a release repository to a new branch and opens a pull request for it. A second attempt finds what the first one made. */
-export const gitopsUpdateReleaseRepo: Kind<Params> = {
+export const gitopsUpdateReleaseRepo: TaskKindHandler<Params> = {
   validate: validateTaskParamsGitopsUpdateReleaseRepo,
 
   lacks: async () => undefined,
@@ -78,7 +78,7 @@ async function pullFor(host: GitHost, asked: { base: string; branch: string; tit
   return found.value ? done(found.value) : host.openPull(asked);
 }
 
-async function waitForMerge(context: Context, host: GitHost, first: PullRequest, seconds: number): Promise<Outcome<PullRequest>> {
+async function waitForMerge(context: TaskContext, host: GitHost, first: PullRequest, seconds: number): Promise<Outcome<PullRequest>> {
   const ends = Date.now() + seconds * 1_000;
   let said = "";
   for (let pull = first; ; ) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { inside } from "../../config/safe-path.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { putTaskFile } from "../../task/task-files.ts";
 import type { Helm } from "./helm.ts";
 
@@ -21,7 +21,7 @@ export interface Chart {
 const REPOSITORY = "task";
 
 /** The chart that a task means, ready to be named in a command. Passwords are in files that only the delegate's user reads. */
-export async function takeChart(chart: HelmChart, helm: Helm, context: Context): Promise<Outcome<Chart>> {
+export async function takeChart(chart: HelmChart, helm: Helm, context: TaskContext): Promise<Outcome<Chart>> {
   const { source, oci, repository, version } = chart;
   const ways = [source, oci, repository].filter((way) => way !== undefined).length;
   if (ways !== 1) return stop("ParamsInvalid", "/params/chart: give one of `source`, `oci` and `repository`");
@@ -41,7 +41,7 @@ export async function takeChart(chart: HelmChart, helm: Helm, context: Context):
   return added ?? done({ name: `${REPOSITORY}/${chart.name}`, flags: versions });
 }
 
-async function fromSource({ source, path = "." }: HelmChart, context: Context): Promise<Outcome<{ folder: string; path: string }>> {
+async function fromSource({ source, path = "." }: HelmChart, context: TaskContext): Promise<Outcome<{ folder: string; path: string }>> {
   const folder = await context.source(source);
   if (folder.kind !== "done") return folder;
   const found = await inside(folder.value, path);
@@ -64,7 +64,7 @@ export interface Registry {
 }
 
 /** Flags for an OCI registry, with its login in Helm's file. */
-export async function ociFlags(registry: Registry, helm: Helm, context: Context): Promise<string[]> {
+export async function ociFlags(registry: Registry, helm: Helm, context: TaskContext): Promise<string[]> {
   const { address, username, password, plainHttp, caCertificate } = registry;
   const host = new URL(address.replace(/^oci:/, "https:")).host;
   if (username !== undefined) {
@@ -77,7 +77,7 @@ export async function ociFlags(registry: Registry, helm: Helm, context: Context)
   ];
 }
 
-async function addRepository(chart: HelmChart, helm: Helm, context: Context): Promise<Outcome<never> | undefined> {
+async function addRepository(chart: HelmChart, helm: Helm, context: TaskContext): Promise<Outcome<never> | undefined> {
   const { repository, username, password, caCertificate } = chart;
   const login = username === undefined ? {} : { username, password };
   const ca = caCertificate === undefined ? {} : { caFile: await caFile(caCertificate, context) };
@@ -97,7 +97,7 @@ async function addRepository(chart: HelmChart, helm: Helm, context: Context): Pr
   );
 }
 
-async function caFile(pem: string, context: Context): Promise<string> {
+async function caFile(pem: string, context: TaskContext): Promise<string> {
   const file = join(context.workspace.home, "helm", "ca.crt");
   await putTaskFile(context.workspace.dir, file, pem);
   return file;

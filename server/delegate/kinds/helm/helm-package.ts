@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsHelmPackage } from "../../../../openapi/contract/validators.js";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { findTaskPath, makeTaskFolder } from "../../task/task-files.ts";
 import { takeChart } from "./chart.ts";
 import { failedAs, lacksHelm, openHelm } from "./helm.ts";
 
 /** Packages a chart, and keeps the package as an artefact of the task. */
-export const helmPackage: Kind<Schemas["TaskParamsHelmPackage"]> = {
+export const helmPackage: TaskKindHandler<Schemas["TaskParamsHelmPackage"]> = {
   validate: validateTaskParamsHelmPackage,
   lacks: lacksHelm,
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsHelmPush } from "../../../../openapi/contract/validators.js";
-import { type Context, failed, type Kind, type KindResult } from "../../kind.ts";
+import { failed, type KindResult, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { openTaskFile, type TaskFile } from "../../task/task-files.ts";
 import { HttpRepository } from "../artifact/http-repository.ts";
 import { ociFlags } from "./chart.ts";
@@ -12,7 +12,7 @@ type Params = Schemas["TaskParamsHelmPush"];
 const UPLOAD_MS = 600_000;
 
 /** Pushes a chart's package to an OCI registry with Helm, or over HTTP as Nexus and ChartMuseum take it. */
-export const helmPush: Kind<Params> = {
+export const helmPush: TaskKindHandler<Params> = {
   validate: validateTaskParamsHelmPush,
   lacks: lacksHelm,
 
@@ -36,7 +36,7 @@ export const helmPush: Kind<Params> = {
   },
 };
 
-async function toHttp(params: Params, file: TaskFile, context: Context): Promise<KindResult> {
+async function toHttp(params: Params, file: TaskFile, context: TaskContext): Promise<KindResult> {
   const { artifact } = params;
   const sha256 = await file.digest("sha256");
   const body = { size: file.size, open: file.stream };
@@ -47,7 +47,7 @@ async function toHttp(params: Params, file: TaskFile, context: Context): Promise
   return sent.kind === "done" ? { outcome: "succeeded", outputs: { url, digest: `sha256:${sha256}` } } : failed(sent.reason, sent.message);
 }
 
-async function toRegistry(params: Params, file: string, context: Context): Promise<KindResult> {
+async function toRegistry(params: Params, file: string, context: TaskContext): Promise<KindResult> {
   const helm = await openHelm(context);
   const flags = await ociFlags({ ...params, address: params.to }, helm, context);
   const ran = await helm.run("push", ...flags, "--", file, params.to);
@@ -63,7 +63,7 @@ async function toChartMuseum(
   base: string,
   body: { size: number; open(): Readable },
   sha256: string,
-  context: Context,
+  context: TaskContext,
 ): Promise<KindResult> {
   const url = base.endsWith("/api/charts") ? base : `${base}/api/charts`;
   const login: Record<string, string> =

@@ -1,13 +1,13 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsHelmUninstall } from "../../../../openapi/contract/validators.js";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { waitUntil } from "../kubernetes/budget.ts";
 import { kubeconfigFor } from "../kubernetes/cluster.ts";
 import { failedAs, lacksHelm, openHelm } from "./helm.ts";
 import { stateOf } from "./release.ts";
 
 /** Uninstalls a release with Helm. */
-export const helmUninstall: Kind<Schemas["TaskParamsHelmUninstall"]> = {
+export const helmUninstall: TaskKindHandler<Schemas["TaskParamsHelmUninstall"]> = {
   validate: validateTaskParamsHelmUninstall,
   lacks: lacksHelm,
 

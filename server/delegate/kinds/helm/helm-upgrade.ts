@@ -3,7 +3,7 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsHelmUpgrade } from "../../../../openapi/contract/validators.js";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { inside } from "../../config/safe-path.ts";
-import { type Context, failed, type Kind } from "../../kind.ts";
+import { failed, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { putTaskFile } from "../../task/task-files.ts";
 import { waitUntil } from "../kubernetes/budget.ts";
 import { kubeconfigFor, openCluster } from "../kubernetes/cluster.ts";
@@ -14,7 +14,7 @@ import { pendingAdvice, stateOf, watchRelease } from "./release.ts";
 type Params = Schemas["TaskParamsHelmUpgrade"];
 
 /** Installs or upgrades a release with Helm, and says why it does not become ready. */
-export const helmUpgrade: Kind<Params> = {
+export const helmUpgrade: TaskKindHandler<Params> = {
   validate: validateTaskParamsHelmUpgrade,
   lacks: lacksHelm,
 
@@ -72,7 +72,7 @@ export const helmUpgrade: Kind<Params> = {
 };
 
 /** Values travel in files: a command line can be read by every process of the machine. */
-async function valueFlags({ values, valueFiles = [], set = {} }: Params, chart: Chart, context: Context): Promise<Outcome<string[]>> {
+async function valueFlags({ values, valueFiles = [], set = {} }: Params, chart: Chart, context: TaskContext): Promise<Outcome<string[]>> {
   const flags: string[] = [];
   for (const [i, path] of valueFiles.entries()) {
     if (!chart.folder)

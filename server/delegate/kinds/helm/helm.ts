@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Context, failed, type KindResult } from "../../kind.ts";
+import { failed, type KindResult, type TaskContext } from "../../kind.ts";
 import { makeTaskFolder, putTaskFile } from "../../task/task-files.ts";
 import { programLacks } from "../script/program.ts";
 
@@ -33,7 +33,7 @@ export interface Ran {
 
 const KEPT_LINES = 200;
 
-export async function openHelm(context: Context): Promise<Helm> {
+export async function openHelm(context: TaskContext): Promise<Helm> {
   const home = join(context.workspace.home, "helm");
   const { dir } = context.workspace;
   await makeTaskFolder(dir, home);

@@ -1,6 +1,6 @@
 import { pause } from "../../../base/process/pause.ts";
 import type { KubeObject } from "../../../kube/object.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import type { Cluster } from "../kubernetes/cluster.ts";
 import { troubleOf } from "../kubernetes/pods.ts";
 import { readiness } from "../kubernetes/readiness.ts";
@@ -14,7 +14,7 @@ const RELEASE = "meta.helm.sh/release-name";
 export async function watchRelease(
   release: { name: string; namespace: string; since: number },
   cluster: Cluster,
-  context: Context,
+  context: TaskContext,
   signal: AbortSignal,
 ): Promise<string[]> {
   let last: string[] = [];

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import { run } from "../../../base/process/run.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { makeTaskFolder, putTaskFile } from "../../task/task-files.ts";
 import { programLacks } from "../script/program.ts";
 import type { RegistryLogin } from "./registry-logins.ts";
@@ -43,7 +43,7 @@ const RESERVED =
 export async function prepareBuilder(
   buildArgs: Record<string, string>,
   logins: readonly RegistryLogin[],
-  context: Context,
+  context: TaskContext,
 ): Promise<Outcome<Builder>> {
   const reserved = Object.keys(buildArgs).find((name) => RESERVED.test(name));
   if (reserved)

@@ -1,11 +1,11 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsEcrLogin } from "../../../../openapi/contract/validators.js";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { ecrLoginFor } from "./ecr.ts";
 import { proveLogin } from "./registry-prove.ts";
 
 /** Asks ECR for a login and proves it at the registry; the password never leaves the delegate. */
-export const ecrLogin: Kind<Schemas["TaskParamsEcrLogin"]> = {
+export const ecrLogin: TaskKindHandler<Schemas["TaskParamsEcrLogin"]> = {
   validate: validateTaskParamsEcrLogin,
 
   async lacks() {

@@ -1,6 +1,6 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { awsClient, awsFailure } from "../aws/aws.ts";
 
 export interface EcrLogin {
@@ -12,7 +12,7 @@ export interface EcrLogin {
 }
 
 /** Asks ECR for a login to the account's registry; its password is masked from here on. */
-export async function ecrLoginFor(access: Schemas["AwsAccess"], context: Context): Promise<Outcome<EcrLogin>> {
+export async function ecrLoginFor(access: Schemas["AwsAccess"], context: TaskContext): Promise<Outcome<EcrLogin>> {
   const { ECRClient, GetAuthorizationTokenCommand } = await import("@aws-sdk/client-ecr");
   const client = new ECRClient(awsClient(access, context));
   try {

@@ -3,7 +3,7 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsImageBuild } from "../../../../openapi/contract/validators.js";
 import { type Failure, stop } from "../../../base/outcome.ts";
 import { inside } from "../../config/safe-path.ts";
-import { type Context, failed, type Kind } from "../../kind.ts";
+import { failed, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { Folder, makeTaskFolder, readTaskFile } from "../../task/task-files.ts";
 import { type Builder, buildahLacks, prepareBuilder } from "./buildah.ts";
 import { fromLayout } from "./image-copy.ts";
@@ -16,7 +16,7 @@ type Params = Schemas["TaskParamsImageBuild"];
  * Builds an image with buildah, in storage of the task's own: no daemon, nothing of another task is seen and nothing is left. So there is
  * no cache of layers either: what one task leaves in one, the next would trust.
  */
-export const imageBuild: Kind<Params> = {
+export const imageBuild: TaskKindHandler<Params> = {
   validate: validateTaskParamsImageBuild,
 
   lacks: buildahLacks,
@@ -87,7 +87,7 @@ function buildArgs({ buildArgs = {}, labels = {}, target, platform }: Params, id
 const STEP = /^(?:\[\d+\/\d+\] )?STEP \d+(?:\/\d+)?: (.*)$/;
 
 /** Undefined when it was built. The message names the step that failed and what was said about it. */
-async function build({ global, env }: Builder, args: readonly string[], context: Context): Promise<Failure | undefined> {
+async function build({ global, env }: Builder, args: readonly string[], context: TaskContext): Promise<Failure | undefined> {
   let step = "";
   let said: string[] = [];
   const seen = (stream: string, line: string) => {

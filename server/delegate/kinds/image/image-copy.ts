@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { createTaskFile, openTaskFile, readTaskFile, type TaskFile } from "../../task/task-files.ts";
 import type { ImageName } from "./image-ref.ts";
 import { type ManifestBytes, MEDIA, RepositoryClient } from "./registry-client.ts";
@@ -34,7 +34,7 @@ export async function pushImage(
   source: ImageSource,
   to: ImageName,
   logins: readonly RegistryLogin[],
-  context: Context,
+  context: TaskContext,
 ): Promise<Outcome<string>> {
   if (to.digest !== undefined) return stop("ImageNameInvalid", "an image is pushed to a tag, not to a digest");
   const client = new RepositoryClient(to, logins, context);
@@ -47,7 +47,7 @@ async function pushManifest(
   manifest: ManifestBytes,
   name: string,
   to: RepositoryClient,
-  context: Context,
+  context: TaskContext,
   depth = 0,
 ): Promise<Outcome<void>> {
   const parts = partsOf(manifest);
@@ -64,7 +64,7 @@ async function pushChild(
   source: ImageSource,
   part: Descriptor,
   to: RepositoryClient,
-  context: Context,
+  context: TaskContext,
   depth: number,
 ): Promise<Outcome<void>> {
   if (depth > 2) return stop("ImageInvalid", "its indexes lie within each other");
@@ -72,7 +72,12 @@ async function pushChild(
   return child.kind === "done" ? pushManifest(source, child.value, part.digest, to, context, depth + 1) : child;
 }
 
-async function pushBlob(source: ImageSource, { digest, size }: Descriptor, to: RepositoryClient, context: Context): Promise<Outcome<void>> {
+async function pushBlob(
+  source: ImageSource,
+  { digest, size }: Descriptor,
+  to: RepositoryClient,
+  context: TaskContext,
+): Promise<Outcome<void>> {
   const there = await to.hasBlob(digest);
   if (there.kind !== "done" || there.value) return there.kind === "done" ? done(undefined) : there;
   const blob = await source.blob(digest);
@@ -111,7 +116,11 @@ function partsOf(manifest: ManifestBytes): Outcome<Descriptor[]> {
 }
 
 /** An image of a registry. */
-export async function fromRegistry(image: ImageName, logins: readonly RegistryLogin[], context: Context): Promise<Outcome<ImageSource>> {
+export async function fromRegistry(
+  image: ImageName,
+  logins: readonly RegistryLogin[],
+  context: TaskContext,
+): Promise<Outcome<ImageSource>> {
   const client = new RepositoryClient(image, logins, context);
   const get = async (reference: string): Promise<Outcome<ManifestBytes>> => {
     const got = await client.manifest(reference);

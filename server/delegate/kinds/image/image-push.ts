@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsImagePush } from "../../../../openapi/contract/validators.js";
 import { done, type Outcome } from "../../../base/outcome.ts";
-import { type Context, failed, type Kind } from "../../kind.ts";
+import { failed, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { unpack } from "../../task/archive.ts";
 import { makeTaskFolder } from "../../task/task-files.ts";
 import { fromLayout, fromRegistry, type ImageSource } from "./image-copy.ts";
@@ -14,7 +14,7 @@ import { type RegistryLogin, takeLogins } from "./registry-logins.ts";
 type Params = Schemas["TaskParamsImagePush"];
 
 /** Copies an image with all its platforms to other names; its digest stays. It speaks with the registries itself and needs no program. */
-export const imagePush: Kind<Params> = {
+export const imagePush: TaskKindHandler<Params> = {
   validate: validateTaskParamsImagePush,
 
   async lacks() {
@@ -36,12 +36,12 @@ export const imagePush: Kind<Params> = {
   },
 };
 
-async function fromName(name: string, logins: readonly RegistryLogin[], context: Context): Promise<Outcome<ImageSource>> {
+async function fromName(name: string, logins: readonly RegistryLogin[], context: TaskContext): Promise<Outcome<ImageSource>> {
   const image = parseImage(name);
   return image.kind === "done" ? fromRegistry(image.value, logins, context) : image;
 }
 
-async function fromArtifact(ref: Schemas["ArtifactRef"], context: Context): Promise<Outcome<ImageSource>> {
+async function fromArtifact(ref: Schemas["ArtifactRef"], context: TaskContext): Promise<Outcome<ImageSource>> {
   const file = join(context.workspace.dir, "image.tar");
   const layout = join(context.workspace.dir, "image");
   const got = await context.download(ref, file);

@@ -1,5 +1,5 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { type ImageSource, pushImage } from "./image-copy.ts";
 import { type ImageName, parseImage } from "./image-ref.ts";
 import type { RegistryLogin } from "./registry-logins.ts";
@@ -21,7 +21,7 @@ export async function pushAll(
   source: ImageSource,
   names: readonly string[],
   logins: readonly RegistryLogin[],
-  context: Context,
+  context: TaskContext,
 ): Promise<Outcome<string>> {
   const images = parseImages(names);
   if (images.kind !== "done") return images;

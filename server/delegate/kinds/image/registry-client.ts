@@ -1,6 +1,6 @@
 import { again, done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { patiently } from "../../config/retry.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import type { FetchAnswer, FetchAsk } from "../../task/fetch.ts";
 import { type ImageName, placeOf } from "./image-ref.ts";
 import { loginOf, type RegistryLogin } from "./registry-logins.ts";
@@ -22,13 +22,13 @@ export interface ManifestBytes {
 
 /** One repository of one registry, over the distribution API. */
 export class RepositoryClient {
-  readonly #context: Context;
+  readonly #context: TaskContext;
   readonly #image: ImageName;
   readonly #login: RegistryLogin | undefined;
   readonly #origin: string;
   #authorization: string | undefined;
 
-  constructor(image: ImageName, logins: readonly RegistryLogin[], context: Context) {
+  constructor(image: ImageName, logins: readonly RegistryLogin[], context: TaskContext) {
     this.#image = image;
     this.#context = context;
     this.#login = loginOf(placeOf(image), logins);
@@ -137,7 +137,7 @@ export interface Challenged {
   login: RegistryLogin | undefined;
   scope?: string;
   origin: string;
-  context: Context;
+  context: TaskContext;
 }
 
 /** The header that a registry's challenge asks for: Basic, or Bearer with a token from the address that it names. */

@@ -1,11 +1,11 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsRegistryLogin } from "../../../../openapi/contract/validators.js";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { takeLogin } from "./registry-logins.ts";
 import { proveLogin } from "./registry-prove.ts";
 
 /** Proves a login at the registry itself. Nothing of it stays: tasks that need one bring their own. */
-export const registryLogin: Kind<Schemas["TaskParamsRegistryLogin"]> = {
+export const registryLogin: TaskKindHandler<Schemas["TaskParamsRegistryLogin"]> = {
   validate: validateTaskParamsRegistryLogin,
 
   async lacks() {

@@ -1,6 +1,6 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { ecrLoginFor } from "./ecr.ts";
 
 /** A login as the kinds use it, with what ECR gave where it was asked. */
@@ -13,7 +13,7 @@ export interface RegistryLogin {
 }
 
 /** The logins of a task's parameters, ready to be used. */
-export async function takeLogins(given: readonly Schemas["RegistryAuth"][], context: Context): Promise<Outcome<RegistryLogin[]>> {
+export async function takeLogins(given: readonly Schemas["RegistryAuth"][], context: TaskContext): Promise<Outcome<RegistryLogin[]>> {
   const logins: RegistryLogin[] = [];
   for (const [i, login] of given.entries()) {
     const taken = await takeLogin(login, context);
@@ -23,7 +23,7 @@ export async function takeLogins(given: readonly Schemas["RegistryAuth"][], cont
   return done(logins);
 }
 
-export async function takeLogin(login: Schemas["RegistryAuth"], context: Context): Promise<Outcome<RegistryLogin>> {
+export async function takeLogin(login: Schemas["RegistryAuth"], context: TaskContext): Promise<Outcome<RegistryLogin>> {
   const { registry, username, password, ecr, plainHttp = false, caCertificate } = login;
   const base = { registry: registry.replace(/\/+$/, ""), plainHttp, ...(caCertificate === undefined ? {} : { caCertificate }) };
   if (ecr && (username !== undefined || password !== undefined))

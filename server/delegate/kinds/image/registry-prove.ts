@@ -1,11 +1,11 @@
 import { again, done, type Outcome, stop } from "../../../base/outcome.ts";
 import { patiently } from "../../config/retry.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { authorize, refusedLogin } from "./registry-client.ts";
 import type { RegistryLogin } from "./registry-logins.ts";
 
 /** Asks a registry with a login, the way clients do before each push. An open registry proves nothing, and is told as that. */
-export async function proveLogin(login: RegistryLogin, context: Context): Promise<Outcome<void>> {
+export async function proveLogin(login: RegistryLogin, context: TaskContext): Promise<Outcome<void>> {
   const registry = login.registry.split("/")[0]!;
   const host = registry === "docker.io" || registry === "index.docker.io" ? "registry-1.docker.io" : registry;
   const origin = `${login.plainHttp ? "http" : "https"}://${host}`;

@@ -5,7 +5,7 @@ import { describe, gvkOf, type KubeObject } from "../../../kube/object.ts";
 import { type Resource, resourcePath } from "../../../kube/path.ts";
 import { patiently } from "../../config/retry.ts";
 import { type Cluster, FIELD_MANAGER } from "./cluster.ts";
-import { placed, type Target } from "./targets.ts";
+import { placed, type TaskObject } from "./targets.ts";
 
 /** What became of one object. */
 export interface Applied {
@@ -27,7 +27,7 @@ const ESTABLISHED_MS = 30_000;
 const PATIENCE_MS = 60_000;
 
 /** Makes one object as it is wanted. A definition is there for its objects when this ends. */
-export async function applyOne(target: Target, options: ApplyOptions): Promise<Outcome<Applied>> {
+export async function applyOne(target: TaskObject, options: ApplyOptions): Promise<Outcome<Applied>> {
   const { cluster, namespace, force, dryRun, signal } = options;
   const { client } = cluster;
   const { group, version, kind } = gvkOf(target.object);

@@ -7,7 +7,7 @@ import type { Secret } from "../../../base/secret.ts";
 import { KubeClient } from "../../../kube/client.ts";
 import { type KubeConfig, loadConfig, parseKubeconfig, type RunPlugin } from "../../../kube/config.ts";
 import { proxyOf, proxySettings } from "../../../link/proxy.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { putTaskFile } from "../../task/task-files.ts";
 
 type Access = Schemas["KubernetesAccess"];
@@ -26,7 +26,7 @@ export interface Cluster {
 }
 
 /** The cluster that a task means, open. */
-export async function openCluster(access: Access | undefined, context: Context): Promise<Outcome<Cluster>> {
+export async function openCluster(access: Access | undefined, context: TaskContext): Promise<Outcome<Cluster>> {
   const read = readAccess(access, context);
   if (read.kind !== "done") return read;
   const { token, ...config } = read.value.config;
@@ -44,7 +44,7 @@ export interface Kubeconfig {
 }
 
 /** The same for programs: a kubeconfig in the workspace. In the cluster it names the token's file, which is renewed there. */
-export async function kubeconfigFor(access: Access | undefined, context: Context): Promise<Outcome<Kubeconfig>> {
+export async function kubeconfigFor(access: Access | undefined, context: TaskContext): Promise<Outcome<Kubeconfig>> {
   const read = readAccess(access, context);
   if (read.kind !== "done") return read;
   const { config, text, path } = read.value;
@@ -60,7 +60,7 @@ interface Read {
   path?: string;
 }
 
-function readAccess(access: Access = {}, context: Context): Outcome<Read> {
+function readAccess(access: Access = {}, context: TaskContext): Outcome<Read> {
   const given = [access.kubeconfig, access.server].filter((way) => way !== undefined).length;
   if (given > 1) return stop("ParamsInvalid", "/params/cluster has both `kubeconfig` and `server`; give one of them");
   try {
@@ -72,7 +72,7 @@ function readAccess(access: Access = {}, context: Context): Outcome<Read> {
   }
 }
 
-function fromKubeconfig(text: string, name: string | undefined, context: Context): Outcome<Read> {
+function fromKubeconfig(text: string, name: string | undefined, context: TaskContext): Outcome<Read> {
   const exec = context.delegate.env[EXEC] === "allow" ? pluginIn(context) : false;
   let config: KubeConfig;
   try {
@@ -86,7 +86,7 @@ function fromKubeconfig(text: string, name: string | undefined, context: Context
   return reachable({ config, text }, context);
 }
 
-function fromServer(server: string, { token, caCertificate }: Access, context: Context): Outcome<Read> {
+function fromServer(server: string, { token, caCertificate }: Access, context: TaskContext): Outcome<Read> {
   if (!token) return stop("ParamsInvalid", "/params/cluster: `server` needs a `token`");
   const cluster = { server, ...(caCertificate ? { "certificate-authority-data": Buffer.from(caCertificate).toString("base64") } : {}) };
   const text = oneContext(cluster, { token }, "default");
@@ -94,7 +94,7 @@ function fromServer(server: string, { token, caCertificate }: Access, context: C
 }
 
 /** The kubeconfig that the operator passes to tasks, or the cluster that the delegate runs in. */
-function ownCluster({ context: name }: Access, context: Context): Outcome<Read> {
+function ownCluster({ context: name }: Access, context: TaskContext): Outcome<Read> {
   const { env } = context;
   const path = env.KUBECONFIG;
   if (path) {
@@ -115,7 +115,7 @@ function ownCluster({ context: name }: Access, context: Context): Outcome<Read> 
 }
 
 /** With the proxy and the certificates of the delegate, where the access names none. */
-function reachable(read: Read, { env }: Context): Outcome<Read> {
+function reachable(read: Read, { env }: TaskContext): Outcome<Read> {
   const { config } = read;
   const url = URL.canParse(config.server) ? new URL(config.server) : undefined;
   if (!url || isMetadata(url.hostname)) return stop("KubeconfigInvalid", `${config.server} is not the address of a cluster`);
@@ -125,7 +125,7 @@ function reachable(read: Read, { env }: Context): Outcome<Read> {
   return done(read);
 }
 
-function masking(token: Secret | undefined, context: Context): Secret | undefined {
+function masking(token: Secret | undefined, context: TaskContext): Secret | undefined {
   if (token) context.mask(token.reveal());
   return token;
 }
@@ -143,7 +143,7 @@ const oneContext = (cluster: object, user: object, namespace: string) =>
 
 /** Plugins run as everything of a task does: within its bounds, and with nothing of the delegate's environment. */
 const pluginIn =
-  (context: Context): RunPlugin =>
+  (context: TaskContext): RunPlugin =>
   async ({ command, args = [] }, env) => {
     const ran = await context.ask(command, args, { env: { ...context.env, ...env } });
     if (ran.kind !== "done") throw new Error(`credential plugin ${command}: ${ran.message}`);

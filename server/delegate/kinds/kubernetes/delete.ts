@@ -5,10 +5,10 @@ import { conditionsOf } from "../../../kube/health/types.ts";
 import { describe, type KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
 import { patiently } from "../../config/retry.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import type { Cluster } from "./cluster.ts";
 import { explain } from "./explain.ts";
-import type { Target } from "./targets.ts";
+import type { TaskObject } from "./targets.ts";
 
 export interface Deleted {
   object: KubeObject;
@@ -30,7 +30,7 @@ export interface DeleteOptions {
 }
 
 /** What is not there is as wanted. */
-export async function deleteOne({ object, resource }: Target, options: DeleteOptions): Promise<Outcome<Deleted>> {
+export async function deleteOne({ object, resource }: TaskObject, options: DeleteOptions): Promise<Outcome<Deleted>> {
   const absent = done<Deleted>({ object, resource, result: "absent" });
   if (!resource) return absent;
   const { cluster, propagation, signal } = options;
@@ -46,7 +46,7 @@ export async function deleteOne({ object, resource }: Target, options: DeleteOpt
 /** Waits until all are gone, or others are in their place; a failure tells what holds them. */
 export async function waitGone(
   all: readonly Deleted[],
-  { cluster, context, until }: { cluster: Cluster; context: Context; until: number },
+  { cluster, context, until }: { cluster: Cluster; context: TaskContext; until: number },
 ): Promise<Failure | undefined> {
   const pending = new Map(all.filter(({ result }) => result === "deleted").map((one) => [one, ""]));
   let said = "";

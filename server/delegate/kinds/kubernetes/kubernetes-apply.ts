@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsKubernetesApply } from "../../../../openapi/contract/validators.js";
 import { describe } from "../../../kube/object.ts";
-import { failed, type Kind, type KindResult } from "../../kind.ts";
+import { failed, type KindResult, type TaskKindHandler } from "../../kind.ts";
 import { type Applied, applyOne, lineOf, refOf } from "./apply.ts";
 import { waitUntil } from "./budget.ts";
 import { openCluster } from "./cluster.ts";
@@ -11,7 +11,7 @@ import { definedKinds, targetsOf } from "./targets.ts";
 import { waitReady } from "./wait.ts";
 
 /** Applies manifests by server-side apply, in an order in which they can be made, and waits until they are ready. */
-export const kubernetesApply: Kind<Schemas["TaskParamsKubernetesApply"]> = {
+export const kubernetesApply: TaskKindHandler<Schemas["TaskParamsKubernetesApply"]> = {
   validate: validateTaskParamsKubernetesApply,
   // The API is spoken from here: no kubectl.
   lacks: async () => undefined,

@@ -1,7 +1,7 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsKubernetesDelete } from "../../../../openapi/contract/validators.js";
 import { describe, type KubeObject } from "../../../kube/object.ts";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { refOf } from "./apply.ts";
 import { waitUntil } from "./budget.ts";
 import { openCluster } from "./cluster.ts";
@@ -11,7 +11,7 @@ import { readManifests } from "./manifests.ts";
 import { targetsOf } from "./targets.ts";
 
 /** Deletes objects, in the order opposite to the one in which they are made, and waits until they are gone. */
-export const kubernetesDelete: Kind<Schemas["TaskParamsKubernetesDelete"]> = {
+export const kubernetesDelete: TaskKindHandler<Schemas["TaskParamsKubernetesDelete"]> = {
   validate: validateTaskParamsKubernetesDelete,
   lacks: async () => undefined,
 

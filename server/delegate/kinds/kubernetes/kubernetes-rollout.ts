@@ -3,7 +3,7 @@ import { validateTaskParamsKubernetesRollout } from "../../../../openapi/contrac
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { describe, type KubeObject } from "../../../kube/object.ts";
 import { resourcePath } from "../../../kube/path.ts";
-import { type Context, failed, type Kind } from "../../kind.ts";
+import { failed, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { waitUntil } from "./budget.ts";
 import { type Cluster, FIELD_MANAGER, openCluster } from "./cluster.ts";
 import { explain } from "./explain.ts";
@@ -13,7 +13,7 @@ import { waitReady } from "./wait.ts";
 type Params = Schemas["TaskParamsKubernetesRollout"];
 
 /** Looks at, restarts, pauses, resumes or undoes a rollout. */
-export const kubernetesRollout: Kind<Params> = {
+export const kubernetesRollout: TaskKindHandler<Params> = {
   validate: validateTaskParamsKubernetesRollout,
   lacks: async () => undefined,
 
@@ -53,7 +53,7 @@ async function act(
   { action, toRevision, kind }: Params,
   live: KubeObject,
   cluster: Cluster,
-  context: Context,
+  context: TaskContext,
 ): Promise<Outcome<KubeObject>> {
   const what = describe(live);
   const paused = Boolean(live.spec?.paused);

@@ -3,7 +3,7 @@ import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { KubeObject } from "../../../kube/object.ts";
 import { parseManifests } from "../../../kube/yaml.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { type Folder, findTaskPath, openTaskFile } from "../../task/task-files.ts";
 
 export interface ManifestParams {
@@ -18,7 +18,10 @@ const MAX_FILES = 2_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** All objects that a task names: those of `manifests`, and those of its source's files in the order of their names. */
-export async function readManifests({ source, path = ".", manifests }: ManifestParams, context: Context): Promise<Outcome<KubeObject[]>> {
+export async function readManifests(
+  { source, path = ".", manifests }: ManifestParams,
+  context: TaskContext,
+): Promise<Outcome<KubeObject[]>> {
   const texts: { name: string; text: string }[] = [];
   if (source) {
     const folder = await context.source(source);

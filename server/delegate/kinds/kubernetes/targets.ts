@@ -6,7 +6,7 @@ import type { Resource } from "../../../kube/path.ts";
 import type { Cluster } from "./cluster.ts";
 
 /** One object and where it is served. */
-export interface Target {
+export interface TaskObject {
   object: KubeObject;
   /** Not known yet, when its definition is one of the other objects. */
   resource: Resource | undefined;
@@ -16,9 +16,9 @@ export interface Target {
  * The objects in the order in which they can be made, each with its kind as the cluster serves it and with a namespace where it needs one.
  * Before anything is changed it is certain that every kind is there, or comes with the same objects.
  */
-export async function targetsOf(objects: readonly KubeObject[], namespace: string, cluster: Cluster): Promise<Outcome<Target[]>> {
+export async function targetsOf(objects: readonly KubeObject[], namespace: string, cluster: Cluster): Promise<Outcome<TaskObject[]>> {
   const defined = new Set(objects.flatMap(definedKinds));
-  const targets: Target[] = [];
+  const targets: TaskObject[] = [];
   const unknown: string[] = [];
   for (const object of [...objects].sort((a, b) => rankOf(a.kind) - rankOf(b.kind))) {
     const { group, version, kind } = gvkOf(object);

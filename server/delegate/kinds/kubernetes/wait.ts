@@ -3,7 +3,7 @@ import { pause } from "../../../base/process/pause.ts";
 import { KUBE } from "../../../kube/errors.ts";
 import { describe, type KubeObject } from "../../../kube/object.ts";
 import type { Resource } from "../../../kube/path.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import type { Cluster } from "./cluster.ts";
 import { explain } from "./explain.ts";
 import { type Trouble, troubleOf } from "./pods.ts";
@@ -18,7 +18,7 @@ export interface Waited {
 
 export interface WaitOptions {
   cluster: Cluster;
-  context: Context;
+  context: TaskContext;
   /** By `performance.now()`. */
   until: number;
   /** So long may a Pod crash or miss its image before the wait ends; dependencies may come late. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsHttpRequest } from "../../../../openapi/contract/validators.js";
 import { parseJson } from "../../../base/json/json.ts";
-import { type Context, failed, type Kind, type KindResult } from "../../kind.ts";
+import { failed, type KindResult, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import type { FetchAnswer, FetchAsk } from "../../task/fetch.ts";
 
 type Params = Schemas["TaskParamsHttpRequest"];
@@ -16,7 +16,7 @@ const MAX_HEADER_CHARS = 16 * 1024;
 const JSON_LIMITS = { depth: 32, members: 5_000 };
 
 /** Sends a request and judges the answer. A status or body that was not expected fails it, with the answer in the outputs. */
-export const httpRequest: Kind<Params> = {
+export const httpRequest: TaskKindHandler<Params> = {
   validate: validateTaskParamsHttpRequest,
 
   async lacks() {
@@ -55,7 +55,7 @@ function faultOf({ username, password, bearer, headers = {}, method = "GET", bod
   return undefined;
 }
 
-async function once(params: Params, context: Context): Promise<KindResult> {
+async function once(params: Params, context: TaskContext): Promise<KindResult> {
   const { url, method = "GET", body, expectStatus, expectBody, requestTimeoutSeconds = 30, followRedirects, caCertificate } = params;
   const ask: FetchAsk = {
     method,

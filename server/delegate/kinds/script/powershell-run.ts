@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsPowershellRun } from "../../../../openapi/contract/validators.js";
-import type { Kind } from "../../kind.ts";
+import type { TaskKindHandler } from "../../kind.ts";
 import { putTaskFile } from "../../task/task-files.ts";
 import { programLacks } from "./program.ts";
 import { runScript } from "./script.ts";
@@ -11,7 +11,7 @@ const HOW = "install PowerShell 7 (https://aka.ms/powershell), or use the delega
 const QUIET = { POWERSHELL_TELEMETRY_OPTOUT: "1", POWERSHELL_UPDATECHECK: "Off", DOTNET_CLI_TELEMETRY_OPTOUT: "1" };
 
 /** Runs a script with PowerShell 7. `name=value` lines in the file $env:OUTPOST_OUTPUT are its outputs, beside `exitCode`. */
-export const powershellRun: Kind<Schemas["TaskParamsPowershellRun"]> = {
+export const powershellRun: TaskKindHandler<Schemas["TaskParamsPowershellRun"]> = {
   validate: validateTaskParamsPowershellRun,
   plain: { "/script": "put it into `env` and let the script read the variable" },
 

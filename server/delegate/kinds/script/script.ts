@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
-import { type Context, failed, type KindResult } from "../../kind.ts";
+import { failed, type KindResult, type TaskContext } from "../../kind.ts";
 import { putTaskFile, readTaskFile } from "../../task/task-files.ts";
 
 const MAX_OUTPUT_FILE = 256 * 1024;
@@ -14,7 +14,7 @@ export async function runScript(
   program: string,
   args: readonly string[],
   { env = {}, source, keep = [] }: { [K in keyof ScriptParams]: ScriptParams[K] | undefined },
-  context: Context,
+  context: TaskContext,
 ): Promise<KindResult> {
   const wrong = Object.entries(env).find(([name, value]) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || value.includes("\0"));
   if (wrong) return failed("ParamsInvalid", `/params/env: ${JSON.stringify(wrong[0])} cannot be a variable with this value`);
@@ -42,7 +42,7 @@ export async function runScript(
   return { outcome: "succeeded", outputs };
 }
 
-async function keepOne(name: string, path: string, folder: string, context: Context): Promise<KindResult | undefined> {
+async function keepOne(name: string, path: string, folder: string, context: TaskContext): Promise<KindResult | undefined> {
   const kept = await context.keep(name, { folder, path });
   return kept.kind === "done" ? undefined : failed(kept.reason, kept.message);
 }

@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsShellRun } from "../../../../openapi/contract/validators.js";
-import type { Kind } from "../../kind.ts";
+import type { TaskKindHandler } from "../../kind.ts";
 import { putTaskFile } from "../../task/task-files.ts";
 import { runScript } from "./script.ts";
 
@@ -13,7 +13,7 @@ const SHELL = "/bin/sh";
  * Runs a script with `/bin/sh`, or with what its first line names after `#!`. Lines `name=value` that it writes into the file
  * $OUTPOST_OUTPUT are its outputs, beside `exitCode`.
  */
-export const shellRun: Kind<Schemas["TaskParamsShellRun"]> = {
+export const shellRun: TaskKindHandler<Schemas["TaskParamsShellRun"]> = {
   validate: validateTaskParamsShellRun,
   plain: { "/script": "put it into `env` and let the script read the variable" },
 

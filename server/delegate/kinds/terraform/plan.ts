@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { putTaskFile } from "../../task/task-files.ts";
 import { type Counts, changesOf, countOf, violations } from "./policy.ts";
 import { redactPlan } from "./redact.ts";
@@ -26,7 +26,7 @@ export interface Planned {
 }
 
 /** Plans into a file, and holds what the plan would do against the policies. */
-export async function makePlan(terraform: Terraform, options: PlanOptions, context: Context): Promise<Outcome<Planned>> {
+export async function makePlan(terraform: Terraform, options: PlanOptions, context: TaskContext): Promise<Outcome<Planned>> {
   const { destroy, targets = [], variables, lockTimeoutSeconds = 60, parallelism = 10 } = options;
   const file = join(context.workspace.dir, "plan");
   const failure = await terraform.speak(
@@ -49,7 +49,7 @@ export async function judge(
   terraform: Terraform,
   file: string,
   { keepJson, policies }: Pick<PlanOptions, "keepJson" | "policies">,
-  context: Context,
+  context: TaskContext,
 ): Promise<Outcome<Planned>> {
   const shown = await terraform.json<Parameters<typeof changesOf>[0] & { applyable?: boolean }>("show", "-json", file);
   if (shown.kind !== "done") return shown;

@@ -1,6 +1,6 @@
-import { type Change, changesOf, countOf, violations } from "./policy.ts";
+import { changesOf, countOf, type ResourceChange, violations } from "./policy.ts";
 
-const change = (address: string, action: Change["action"]): Change => ({ address, type: address.split(".")[0]!, action });
+const change = (address: string, action: ResourceChange["action"]): ResourceChange => ({ address, type: address.split(".")[0]!, action });
 const plan = [
   change("aws_db_instance.main", "replace"),
   change("aws_s3_bucket.logs", "delete"),

@@ -3,7 +3,7 @@ import type { Schemas } from "../../../../openapi/client.ts";
 type Policy = Schemas["PlanPolicy"];
 
 /** What a plan does to one resource. */
-export interface Change {
+export interface ResourceChange {
   address: string;
   type: string;
   action: "create" | "update" | "delete" | "replace";
@@ -21,7 +21,7 @@ const SHOWN = 10;
 /** The changes of a plan's JSON form; what is only read, or left as it is, is none. */
 export function changesOf(plan: {
   resource_changes?: { address: string; mode?: string; type: string; change: { actions: string[] } }[];
-}): Change[] {
+}): ResourceChange[] {
   return (plan.resource_changes ?? []).flatMap(({ address, mode, type, change: { actions } }) => {
     if (mode === "data") return [];
     const action = actions.length > 1 ? "replace" : actions[0];
@@ -30,8 +30,8 @@ export function changesOf(plan: {
 }
 
 /** As Terraform counts: a replacement is one more and one less. */
-export function countOf(changes: readonly Change[]): Counts {
-  const of = (...actions: Change["action"][]) => changes.filter(({ action }) => actions.includes(action)).length;
+export function countOf(changes: readonly ResourceChange[]): Counts {
+  const of = (...actions: ResourceChange["action"][]) => changes.filter(({ action }) => actions.includes(action)).length;
   return { create: of("create", "replace"), update: of("update"), delete: of("delete", "replace") };
 }
 
@@ -39,9 +39,9 @@ export function countOf(changes: readonly Change[]): Counts {
  * Everything in a plan that a policy does not allow, in words; none: the plan may go on. A replacement counts as a delete and not as a
  * create, and who denies deletes denies replacements.
  */
-export function violations(changes: readonly Change[], policy: Policy): string[] {
+export function violations(changes: readonly ResourceChange[], policy: Policy): string[] {
   const found: string[] = [];
-  const of = (...actions: Change["action"][]) => changes.filter(({ action }) => actions.includes(action));
+  const of = (...actions: ResourceChange["action"][]) => changes.filter(({ action }) => actions.includes(action));
   const bounds = [
     ["maxCreate", "created", of("create")],
     ["maxUpdate", "updated", of("update")],

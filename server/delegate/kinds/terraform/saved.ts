@@ -2,7 +2,7 @@ import { rename } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { findTaskPath, readTaskFile } from "../../task/task-files.ts";
 
 /** What a plan's artefact says about itself. */
@@ -22,7 +22,7 @@ export async function savePlan(
   folder: string,
   plan: string,
   about: Omit<SavedPlan, "path">,
-  context: Context,
+  context: TaskContext,
 ): Promise<Failure | undefined> {
   const { dir } = context.workspace;
   const text: SavedPlan = { path: relative(source, folder) || ".", ...about };
@@ -53,7 +53,7 @@ export async function savePlan(
 /** Brings a saved plan back: its folder, its file, and what it says about itself. */
 export async function takePlan(
   ref: Schemas["ArtifactRef"],
-  context: Context,
+  context: TaskContext,
 ): Promise<Outcome<SavedPlan & { source: string; file: string }>> {
   const folder = await context.source({ artifact: ref }, "saved");
   if (folder.kind !== "done") return folder;

@@ -1,6 +1,6 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsTerraformApply } from "../../../../openapi/contract/validators.js";
-import { type Context, failed, type Kind, type KindResult } from "../../kind.ts";
+import { failed, type KindResult, type TaskContext, type TaskKindHandler } from "../../kind.ts";
 import { applyPlan, outputsOf, refuseLostState } from "./apply.ts";
 import { judge, makePlan, type Planned } from "./plan.ts";
 import { takePlan } from "./saved.ts";
@@ -9,7 +9,7 @@ import { lacksTerraform, Terraform } from "./terraform.ts";
 type Params = Schemas["TaskParamsTerraformApply"];
 
 /** Applies the plan of another task, or plans and applies; its policy is asked before anything is changed. */
-export const terraformApply: Kind<Params> = {
+export const terraformApply: TaskKindHandler<Params> = {
   validate: validateTaskParamsTerraformApply,
   lacks: lacksTerraform,
 
@@ -20,7 +20,7 @@ export const terraformApply: Kind<Params> = {
   },
 };
 
-async function fromPlan(params: Params, ref: Schemas["ArtifactRef"], context: Context): Promise<KindResult> {
+async function fromPlan(params: Params, ref: Schemas["ArtifactRef"], context: TaskContext): Promise<KindResult> {
   if (params.variables || params.path !== undefined || params.workspace !== undefined)
     return failed("ParamsInvalid", "/params: variables, path and workspace are those of the plan; give none");
   const taken = await takePlan(ref, context);
@@ -37,7 +37,7 @@ async function fromPlan(params: Params, ref: Schemas["ArtifactRef"], context: Co
   return planned.kind === "done" ? carryOut(terraform, planned.value, params) : failed(planned.reason, planned.message);
 }
 
-async function fromSource(params: Params, context: Context): Promise<KindResult> {
+async function fromSource(params: Params, context: TaskContext): Promise<KindResult> {
   const source = await context.source(params.source);
   if (source.kind !== "done") return failed(source.reason, source.message);
   const opened = await Terraform.open(source.value, params, context);

@@ -1,12 +1,12 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsTerraformDestroy } from "../../../../openapi/contract/validators.js";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { applyPlan, refuseLostState } from "./apply.ts";
 import { makePlan } from "./plan.ts";
 import { lacksTerraform, Terraform } from "./terraform.ts";
 
 /** Destroys everything that a configuration manages, by a plan that its policy is asked about first. */
-export const terraformDestroy: Kind<Schemas["TaskParamsTerraformDestroy"]> = {
+export const terraformDestroy: TaskKindHandler<Schemas["TaskParamsTerraformDestroy"]> = {
   validate: validateTaskParamsTerraformDestroy,
   lacks: lacksTerraform,
 

@@ -1,12 +1,12 @@
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsTerraformPlan } from "../../../../openapi/contract/validators.js";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { makePlan } from "./plan.ts";
 import { savePlan } from "./saved.ts";
 import { lacksTerraform, Terraform } from "./terraform.ts";
 
 /** Plans, and keeps the plan with its configuration so that exactly it can be applied. */
-export const terraformPlan: Kind<Schemas["TaskParamsTerraformPlan"]> = {
+export const terraformPlan: TaskKindHandler<Schemas["TaskParamsTerraformPlan"]> = {
   validate: validateTaskParamsTerraformPlan,
   lacks: lacksTerraform,
 

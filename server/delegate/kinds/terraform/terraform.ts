@@ -3,7 +3,7 @@ import { isAbsolute, join } from "node:path";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { done, type Failure, type Outcome, stop } from "../../../base/outcome.ts";
 import { inside } from "../../config/safe-path.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 import { makeTaskFolder, openTaskFile, putTaskFile, readTaskFile } from "../../task/task-files.ts";
 import { programLacks } from "../script/program.ts";
 import { type Diagnostic, explainTerraform, readErrors, readUi } from "./diagnostics.ts";
@@ -22,14 +22,14 @@ export const lacksTerraform = (env: NodeJS.ProcessEnv) => programLacks("terrafor
 
 /** Terraform in one folder, which reads no settings but its task's and those its delegate passes. */
 export class Terraform {
-  readonly #context: Context;
+  readonly #context: TaskContext;
   readonly #env: Record<string, string>;
   /** Folder of the configuration. */
   readonly folder: string;
   /** Of providers, modules and the backend; not in the configuration's folder, so that it is not packed with it. */
   readonly #data: string;
 
-  private constructor(context: Context, folder: string, env: Record<string, string>) {
+  private constructor(context: TaskContext, folder: string, env: Record<string, string>) {
     this.#context = context;
     this.folder = folder;
     this.#data = join(context.workspace.dir, "terraform");
@@ -44,7 +44,7 @@ export class Terraform {
     };
   }
 
-  static async open(source: string, { path = ".", env = {} }: Base, context: Context): Promise<Outcome<Terraform>> {
+  static async open(source: string, { path = ".", env = {} }: Base, context: TaskContext): Promise<Outcome<Terraform>> {
     const wrong = Object.keys(env).find((name) => OURS.test(name));
     if (wrong) return stop("ParamsInvalid", `/params/env/${wrong} is the delegate's to set`);
     const folder = await inside(source, path);

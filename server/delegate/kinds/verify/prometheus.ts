@@ -1,5 +1,5 @@
 import { done, type Outcome, stop } from "../../../base/outcome.ts";
-import type { Context } from "../../kind.ts";
+import type { TaskContext } from "../../kind.ts";
 
 export interface Prometheus {
   url: string;
@@ -22,7 +22,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_SAMPLES = 20_000;
 
 /** All finite samples of a query over a range, those of several series together. Prometheus' own words are kept in a refusal. */
-export async function queryRange(context: Context, prometheus: Prometheus, query: string, range: Range): Promise<Outcome<number[]>> {
+export async function queryRange(context: TaskContext, prometheus: Prometheus, query: string, range: Range): Promise<Outcome<number[]>> {
   const { url, username, password, bearer, caCertificate } = prometheus;
   const body = new URLSearchParams({ query, start: String(range.start), end: String(range.end), step: String(range.stepSeconds) });
   const login = username !== undefined ? basic(username, password ?? "") : undefined;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Schemas } from "../../../../openapi/client.ts";
 import { validateTaskParamsVerifyPrometheus } from "../../../../openapi/contract/validators.js";
-import { failed, type Kind } from "../../kind.ts";
+import { failed, type TaskKindHandler } from "../../kind.ts";
 import { type Judged, judgeMetric, weigh } from "./judge-metric.ts";
 import { queryRange } from "./prometheus.ts";
 
@@ -10,7 +10,7 @@ const MAX_POINTS = 11_000;
 const SAY_MS = 30_000;
 
 /** Compares a canary with its baseline over a window of time, each metric by the Mann-Whitney U test, and shows the numbers. */
-export const verifyPrometheus: Kind<Schemas["TaskParamsVerifyPrometheus"]> = {
+export const verifyPrometheus: TaskKindHandler<Schemas["TaskParamsVerifyPrometheus"]> = {
   validate: validateTaskParamsVerifyPrometheus,
 
   lacks: async () => undefined,
