@@ -1,7 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Fits } from "../../../openapi/pattern-match.ts";
 import type { Jq } from "../../../openapi/rules/jq/tree.ts";
-import { Break, bare, bounded, child, compare, type Emit, type Hit, isObject, Misfit, TooMuch, truthy, typeOf } from "./jq-values.ts";
+import {
+  Break,
+  bare,
+  bounded,
+  child,
+  compare,
+  countCompared,
+  type Emit,
+  type Hit,
+  isObject,
+  Misfit,
+  TooMuch,
+  truthy,
+  typeOf,
+} from "./jq-values.ts";
 
 /** What a function needs of the evaluation that it is part of. */
 export interface Run {
@@ -47,6 +61,7 @@ function lengthOf(value: unknown): number {
 }
 
 function contains(a: unknown, b: unknown): boolean {
+  countCompared();
   if (typeof a === "string" && typeof b === "string") return a.includes(b);
   if (Array.isArray(a) && Array.isArray(b)) return bounded(b, a).every((x) => a.some((y) => contains(y, x)));
   if (isObject(a) && isObject(b)) return Object.entries(b).every(([key, x]) => Object.hasOwn(a, key) && contains(a[key], x));

@@ -88,8 +88,20 @@ export function compare(operator: string, a: unknown, b: unknown): boolean {
   return { "<": differs < 0, "<=": differs <= 0, ">": differs > 0, ">=": differs >= 0 }[operator] ?? false;
 }
 
+// What one expression may compare, some 0.2 s: items of lists may be large themselves.
+const MAX_COMPARED = 10_000_000;
+let compared = 0;
+/** Begins the count anew, for another expression: one is evaluated to its end before the next. */
+export function resetCompared(): void {
+  compared = 0;
+}
+export function countCompared(): void {
+  if (++compared > MAX_COMPARED) throw new TooMuch();
+}
+
 /** Values of any sort in jq's order: by sort, then by value; objects by their names, then by their fields. */
 export function order(a: unknown, b: unknown): number {
+  countCompared();
   const [x, y] = [typeOf(a), typeOf(b)];
   if (x !== y) return RANK.indexOf(x) - RANK.indexOf(y);
   if (Array.isArray(a) && Array.isArray(b)) {

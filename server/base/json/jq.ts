@@ -16,6 +16,7 @@ import {
   isObject,
   MAX_SUM,
   Misfit,
+  resetCompared,
   sliceOf,
   TooMuch,
   truthy,
@@ -60,6 +61,7 @@ export function compileJq(text: string): Program | string {
  */
 export function pathsOf(program: Program, document: unknown, spent?: (steps: number) => void): Path[] | "slow" {
   const run = new Run();
+  resetCompared();
   const found: Path[] = [];
   try {
     run.eval(program, { path: [], value: document }, ({ path }) => {
@@ -245,7 +247,7 @@ class Run {
     if (typeof value === "string" || (typeof value === "object" && value !== null)) {
       const weight = this.#weigh(value);
       // A list that grows item by item is copied each time.
-      this.#made += typeof value === "string" ? weight : 1 + (Array.isArray(value) ? value.length : Object.keys(value).length);
+      this.#made += typeof value === "string" ? weight : 1 + 4 * (Array.isArray(value) ? value.length : Object.keys(value).length);
       if (weight > MAX_WEIGHT || this.#made > 16 * MAX_WEIGHT) throw new TooMuch();
     }
     return value;
