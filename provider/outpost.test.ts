@@ -368,7 +368,7 @@ test("data sources read one object; a missing one is named", () =>
     );
     expect(JSON.parse((await h.run("output", "-json")).stdout).m.value).toBe("cluster");
     h.config('data "outpost_agent" "x" { id = "none" }');
-    expect(await h.fails("plan")).toContain("There is no agent none.");
+    expect(await h.fails("plan")).toContain("There is no agent `none` in the account itself.");
   }));
 
 test("without endpoint or key the way to give them is said", async () => {

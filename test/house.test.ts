@@ -123,7 +123,7 @@ const CROWDED: Record<string, number> = {
   "modules/constructs": 21,
   "openapi/rules": 23,
   "provider/protocol/rpc": 22,
-  "provider/resources": 20,
+  "provider/resources": 18,
   "server/agent/appset": 23,
   "server/agent/appset/template": 20,
   "server/agent/controller/argo-cache": 17,

@@ -4,7 +4,8 @@ import type { DataSource } from "../protocol/provider.ts";
 import type { Attribute, Attributes, Schema } from "../schema/attribute.ts";
 import { objectOf } from "../schema/type.ts";
 import type { Noun } from "./noun.ts";
-import { placeOf, printNoun, printPlace, printStored } from "./scope.ts";
+import { noSuch } from "./references/missing.ts";
+import { placeOf, printNoun, printStored } from "./scope.ts";
 import { fromSpec } from "./spec.ts";
 
 const scope = new Set(["id", "org", "project"]);
@@ -18,12 +19,13 @@ export function createDataSource(noun: Noun, status?: Attribute): DataSource<Cli
     schema,
     read: async (config, context) => {
       const place = placeOf(noun, config);
-      const reply = await (await context.client()).get(place, { deadline: Date.now() + 60_000, signal: context.signal });
+      const client = await context.client();
+      const reply = await client.get(place, { deadline: Date.now() + 60_000, signal: context.signal });
       if (!reply.ok) {
         if (reply.status === 404)
           context.diagnostics.error(
             "Not found",
-            `There is no ${printNoun(noun)} ${printPlace(place)}. If this configuration creates it, refer to the resource (\`id = ${noun.type}.NAME.id\`) or name it in \`depends_on\`, so that it is read afterwards.`,
+            `${await noSuch(client, printNoun(noun).replaceAll("_", " "), place, context.signal)} If this configuration creates it, refer to the resource (\`id = ${noun.type}.NAME.id\`) or name it in \`depends_on\`, so that it is read afterwards.`,
             [{ attr: "id" }],
           );
         else report(context.diagnostics, `Reading ${printStored(noun, place)}`, reply.problem, attributes);

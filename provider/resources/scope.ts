@@ -35,6 +35,18 @@ export function importForm(noun: Noun): string {
   return noun.scopes.includes("org") ? "[org/]id" : "id";
 }
 
+/** Says what is wrong with an import id that `parseImportId` refuses, with one that is right. */
+export function importFault(noun: Noun, text: string): string {
+  const wrong = text.split("/").find((part) => !label.test(part));
+  const form = importForm(noun);
+  const example = form.replace("org", "team").replace("project", "shop").replace("id", "example").replace(/[[\]]/g, "");
+  const why =
+    wrong === undefined
+      ? ""
+      : ` ${JSON.stringify(wrong)} is not an id: small letters, digits and \`-\`, with a letter or digit at both ends.`;
+  return `The import id of ${noun.type} is \`${form}\`, for example \`${example}\`, got ${JSON.stringify(text)}.${why}`;
+}
+
 /** The place that a reference means, seen from an object: `id` beside it, `org.id` or `account.id` above it. */
 export function resolveReference(collection: string, reference: string, from: Place): Place {
   const [head, tail] = reference.split(".");

@@ -6,6 +6,7 @@ import type { EphemeralResource } from "../protocol/provider.ts";
 import type { Attributes } from "../schema/attribute.ts";
 import type { Json } from "../value/json.ts";
 import { stringField } from "../value/value.ts";
+import { noSuch } from "./references/missing.ts";
 
 type WorkerToken = components["schemas"]["WorkerToken"];
 const label = { pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", maxLength: 63 };
@@ -69,7 +70,7 @@ export function createToken(worker: "agent" | "delegate"): EphemeralResource<Cli
         if (reply.status === 404)
           diagnostics.error(
             `No such ${worker}`,
-            `There is no ${worker} ${place.id} yet. With \`uid = outpost_${worker}.NAME.uid\` Terraform waits until it is created.`,
+            `${await noSuch(client, worker, place, signal)} With \`uid = outpost_${worker}.NAME.uid\` Terraform waits until it is created.`,
             [{ attr: worker }],
           );
         else report(diagnostics, "Creating a token", reply.problem, attributes);

@@ -4,6 +4,7 @@ import { report } from "../client/problem.ts";
 import type { EphemeralResource } from "../protocol/provider.ts";
 import type { Attributes } from "../schema/attribute.ts";
 import { stringField } from "../value/value.ts";
+import { noSuch } from "./references/missing.ts";
 
 const label = { pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", maxLength: 63 };
 
@@ -48,7 +49,7 @@ export const webhookSecret: EphemeralResource<Client> = {
     if (reply.status === 404)
       diagnostics.error(
         "No such webhook",
-        `There is no webhook ${place.id} yet. With \`uid = outpost_webhook.NAME.uid\` Terraform waits until it is created.`,
+        `${await noSuch(client, "webhook", place, signal)} With \`uid = outpost_webhook.NAME.uid\` Terraform waits until it is created.`,
         [{ attr: "webhook" }],
       );
     else report(diagnostics, "Reading the webhook's secret", reply.problem, attributes);

@@ -235,6 +235,10 @@ test("state of an older schema is upgraded, and state of a newer one is refused"
     const { title, ...rest } = resource.instances[0].attributes;
     push(0, { ...rest, name: title, extra: true });
     expect(await h.plan()).toEqual([]);
+    push(1, { ...rest, title, beds: [{ rows: "many" }] });
+    expect(await h.fails("plan")).toMatch(
+      /The state cannot be read.*does not fit its schema: `beds`: `rows`: .*Restore a backup of the state/,
+    );
     push(2, { ...rest, title });
     expect(await h.fails("plan")).toContain("created by a newer provider version");
   }));

@@ -46,9 +46,19 @@ export function fromJson(type: Type, json: Json | undefined): Value {
       if (isObject(json)) return new Map(Object.entries(json).map(([k, v]) => [text(k), fromJson(type.of, v)]));
       break;
     case "object":
-      if (isObject(json)) return new Map([...type.fields].map(([k, t]) => [k, fromJson(t, Object.hasOwn(json, k) ? json[k] : null)]));
+      if (isObject(json))
+        return new Map([...type.fields].map(([k, t]) => [k, fieldFromJson(k, t, Object.hasOwn(json, k) ? json[k] : null)]));
   }
   throw new Error(`a ${type.kind} is wanted, got ${Array.isArray(json) ? "a list" : typeof json}`);
+}
+
+/** One field of an object; an error names it. */
+function fieldFromJson(name: string, type: Type, json: Json | undefined): Value {
+  try {
+    return fromJson(type, json);
+  } catch (error) {
+    throw new Error(`\`${name}\`: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 const isObject = (json: Json): json is { [key: string]: Json } =>

@@ -1,3 +1,4 @@
+import { reason } from "../../schema/diagnostics.ts";
 import { storable } from "../../schema/plan.ts";
 import { objectOf } from "../../schema/type.ts";
 import { fromJson, type Json, parseJson } from "../../value/json.ts";
@@ -23,5 +24,13 @@ export const UpgradeResourceState: Handler<"UpgradeResourceState"> = async (sess
     if (!step) throw new Error(`there is no way from schema ${at} to ${at + 1}`);
     state = step(state);
   }
-  return { upgraded_state: messageOf(type, storable(schema.attributes, fromJson(type, state))) };
+  try {
+    return { upgraded_state: messageOf(type, storable(schema.attributes, fromJson(type, state))) };
+  } catch (error) {
+    diagnostics.error(
+      "The state cannot be read",
+      `What the state says of this ${request.type_name} does not fit its schema: ${reason(error)}. Was it edited by hand? Restore a backup of the state, or take the resource out of it (\`terraform state rm\`) and import it again.`,
+    );
+    return {};
+  }
 };

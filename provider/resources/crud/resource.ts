@@ -7,11 +7,12 @@ import { isMove } from "../../schema/plan.ts";
 import { field, type Value, type ValueMap } from "../../value/value.ts";
 import { checkKeptCredentials } from "../credentials-kept.ts";
 import { checkForms } from "../forms.ts";
-import { warnOfLeftBehind } from "../left-behind.ts";
 import type { Noun } from "../noun.ts";
-import { checkReferences } from "../references.ts";
+import { checkReferences } from "../references/check.ts";
+import { warnOfLeftBehind } from "../references/left-behind.ts";
+import { noSuch } from "../references/missing.ts";
 import { planIdentity } from "../replace.ts";
-import { importForm, parseImportId, placeOf, printStored } from "../scope.ts";
+import { importFault, importForm, parseImportId, placeOf, printNoun, printStored } from "../scope.ts";
 import { noteReady, planWait } from "../unready.ts";
 import { Watch } from "../written/warn.ts";
 import { create } from "./create.ts";
@@ -77,14 +78,19 @@ async function read(kind: ResourceKind, state: ValueMap, context: ResourceContex
 async function importObject(kind: ResourceKind, text: string, context: ResourceContext<Client>): Promise<Value> {
   const { noun, attributes } = kind;
   const place = parseImportId(noun, text);
+  const { diagnostics, signal } = context;
   if (!place) {
-    context.diagnostics.error("Not an import id", `The id of ${noun.type} is \`${importForm(noun)}\`, got ${JSON.stringify(text)}.`);
+    diagnostics.error("Not an import id", importFault(noun, text));
     return null;
   }
   const client = await context.client();
-  const reply = await client.get(place, { deadline: Date.now() + READ_MS, signal: context.signal });
+  const reply = await client.get(place, { deadline: Date.now() + READ_MS, signal });
   if (reply.ok) return stateOf(kind, reply.body, new Map());
-  if (reply.status !== 404) report(context.diagnostics, "Import", reply.problem, attributes);
+  if (reply.status !== 404) report(diagnostics, "Import", reply.problem, attributes);
+  else {
+    const scope = place.org || !noun.scopes.includes("org") ? "" : ` An import id names its scope: \`${importForm(noun)}\`.`;
+    diagnostics.error("Nothing to import", `${await noSuch(client, printNoun(noun).replaceAll("_", " "), place, signal)}${scope}`);
+  }
   return null;
 }
 

@@ -1,11 +1,11 @@
-import { didYouMean } from "../../openapi/rules/suggest.ts";
-import type { Client, Place } from "../client/client.ts";
-import { NotKnownYet, type ResourceContext } from "../protocol/provider.ts";
-import type { Attributes } from "../schema/attribute.ts";
-import { attr, index, type Path, root } from "../value/path.ts";
-import { isMap, Unknown, type Value, type ValueMap } from "../value/value.ts";
-import type { Noun } from "./noun.ts";
-import { placeOf, printPlace, resolveReference } from "./scope.ts";
+import type { Client, Place } from "../../client/client.ts";
+import { NotKnownYet, type ResourceContext } from "../../protocol/provider.ts";
+import type { Attributes } from "../../schema/attribute.ts";
+import { attr, index, type Path, root } from "../../value/path.ts";
+import { isMap, Unknown, type Value, type ValueMap } from "../../value/value.ts";
+import type { Noun } from "../noun.ts";
+import { placeOf, printPlace, resolveReference } from "../scope.ts";
+import { hintFor } from "./missing.ts";
 
 /** Something that an object refers to: where it is said, what was written, and which object is meant. */
 interface Reference {
@@ -14,9 +14,8 @@ interface Reference {
   readonly place: Place;
 }
 
-/** How long a plan asks for one object, as for its key, and how many names it compares a misspelt one with. */
+/** How long a plan asks for one object, as for its key. */
 const ASK_MS = 5_000;
-const MOST_NAMES = 200;
 const WORDS: Readonly<Record<string, string>> = {
   agents: "agent",
   appprojects: "app project",
@@ -77,7 +76,7 @@ async function open(context: ResourceContext<Client>): Promise<Client | undefine
 
 async function say(client: Client, { path, text, place }: Reference, exists: boolean, context: ResourceContext<Client>): Promise<void> {
   const word = WORDS[place.collection] ?? place.collection;
-  const hint = didYouMean(text, await namesNear(client, place, text, context.signal));
+  const hint = await hintFor(client, place, text, context.signal);
   if (exists)
     context.diagnostics.error(
       "A reference to nothing",
@@ -90,18 +89,6 @@ async function say(client: Client, { path, text, place }: Reference, exists: boo
       `There is no ${word} \`${text}\` yet.${hint} Refer to it by its resource (\`outpost_${word.replace(" ", "_")}.NAME.id\`), so that it is created before.`,
       path,
     );
-}
-
-/** The ids beside a missing one, spelt with its prefix. */
-async function namesNear(client: Client, place: Place, text: string, signal: AbortSignal): Promise<string[]> {
-  const { collection, org, project } = place;
-  const query = new URLSearchParams({ limit: String(MOST_NAMES), ...(org ? { org } : {}), ...(project ? { project } : {}) });
-  const found = await client.call<{ items?: { id: string }[] }>("GET", `/v1/${collection}?${query}`, {
-    deadline: Date.now() + ASK_MS,
-    signal,
-  });
-  const prefix = text.slice(0, text.length - place.id.length);
-  return found.ok ? (found.body.items ?? []).map(({ id }) => `${prefix}${id}`) : [];
 }
 
 /** What an object refers to, its scope included. */

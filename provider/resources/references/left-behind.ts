@@ -1,9 +1,9 @@
-import type { Client, Place } from "../client/client.ts";
-import type { ResourceContext } from "../protocol/provider.ts";
-import { attr, root } from "../value/path.ts";
-import { stringField, type ValueMap } from "../value/value.ts";
-import type { Noun } from "./noun.ts";
-import { placeOf, printNoun, printPlace, resolveReference } from "./scope.ts";
+import type { Client, Place } from "../../client/client.ts";
+import type { ResourceContext } from "../../protocol/provider.ts";
+import { attr, root } from "../../value/path.ts";
+import { stringField, type ValueMap } from "../../value/value.ts";
+import type { Noun } from "../noun.ts";
+import { placeOf, printNoun, printPlace, resolveReference } from "../scope.ts";
 
 type Spec = {
   agent?: string;
