@@ -307,6 +307,16 @@ test("a progressive sync goes step by step, as many at once as it may", async ()
     "at 2",
   );
   await settled("rolling", done, "rolled out again");
+
+  // An older release, and an older Argo CD, took the automation away instead of turning it off: putting it back is no reason to sync.
+  const startedAt = async () => (await w.get("roll-dev")).status?.operationState?.startedAt;
+  const before = await startedAt();
+  value(await w.client.mergePatch(RESOURCES.application, w.namespace, "roll-dev", { spec: { syncPolicy: { automated: null } } }));
+  const automated = async () => (await w.get("roll-dev")).spec.syncPolicy?.automated;
+  await until(automated, (now) => now?.enabled === false, "turned off again");
+  await change("rolling", { goTemplateOptions: ["missingkey=error", "missingkey=error"] });
+  await settled("rolling", done, "looked at again");
+  expect(await startedAt()).toBe(before);
 });
 
 test("a progressive sync does not repeat what failed, and goes no further; the fix goes through all steps", async () => {

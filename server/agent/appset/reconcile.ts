@@ -1,7 +1,9 @@
 import { canonical } from "../../base/json/canonical.ts";
+import { same } from "../../base/json/same.ts";
 import { done, type Failure } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
+import type { KubeObject } from "../../kube/object.ts";
 import { RESOURCES, type Resource } from "../../kube/path.ts";
 import { marksIn, sharesWith, sharingOf, tenantOf } from "../project/tenant.ts";
 import { isOwned, type LiveApplication, META } from "./application.ts";
@@ -11,7 +13,15 @@ import { withEnding } from "./names.ts";
 import { requeueMs } from "./requeue.ts";
 import { held, isReverse, isRolling, operationOf, rollOut } from "./rollout.ts";
 import { failed, healthFrom, resourcesOf, rolling, succeeded, withTimes } from "./status.ts";
-import { APPSET, type ApplicationSet, type ApplicationStep, type Generated, type SetCondition, type SetStatus } from "./types.ts";
+import {
+  APPSET,
+  type ApplicationSet,
+  type ApplicationStep,
+  type Free,
+  type Generated,
+  type SetCondition,
+  type SetStatus,
+} from "./types.ts";
 import { duplicateOf, validateApplication, validateSpec } from "./validate.ts";
 import type { World } from "./world.ts";
 
@@ -128,7 +138,7 @@ async function keep(
         deps.applications.seen(written.value as LiveApplication);
         const what = live ? "updated" : "created";
         deps.happened?.(set, what, `${what} Application "${name}"`);
-        if (live) changed.add(name);
+        if (live && !isOnlyHeld(live, written.value)) changed.add(name);
         break;
       }
       if (attempt < 2 && (written.reason === KUBE.conflict || written.reason === KUBE.alreadyExists || written.reason === KUBE.notFound)) {
@@ -142,6 +152,15 @@ async function keep(
     }
   }
   return { problems, changed };
+}
+
+/** Whether a write has turned an application's own automation off and done nothing else: no reason to roll out again what is deployed. */
+function isOnlyHeld(before: KubeObject, after: KubeObject): boolean {
+  const rest = ({ metadata: { labels, annotations, finalizers }, spec }: KubeObject) => {
+    const { automated: _, ...policy } = (spec?.syncPolicy ?? {}) as Free;
+    return { labels: labels ?? {}, annotations: annotations ?? {}, finalizers: finalizers ?? [], spec: { ...spec, syncPolicy: policy } };
+  };
+  return same(rest(before), rest(after));
 }
 
 /** Why an application of a tenant's set may not be under the project that its parameters named; the projects are read once. */
