@@ -6,7 +6,7 @@ import { hardWaitMs, waitMs } from "../config/intervals.ts";
 import { isOpen } from "../config/policy.ts";
 import type { Deps, Next } from "../deps.ts";
 import type { Memory } from "../memory.ts";
-import { retryAt } from "../sync/operation.ts";
+import { nextAttempt } from "../sync/operation.ts";
 import type { Look } from "./context.ts";
 
 // The repositories are asked by the controller, once for all applications. One that was left out for longer than that, or than five thirds of
@@ -72,7 +72,7 @@ const isAsked = (app: Application): boolean => app.operation !== undefined && !i
 function isRetriedFromGit({ deps, app }: Look): boolean {
   const attempt = app.status?.operationState;
   if (!attempt || !isOpen(attempt) || !attempt.operation.retry?.refresh) return false;
-  return (retryAt(attempt) ?? Number.POSITIVE_INFINITY) <= deps.now();
+  return (nextAttempt(attempt)?.at ?? Number.POSITIVE_INFINITY) <= deps.now();
 }
 
 /** When everything is to be rendered again, whatever is known. */

@@ -3,7 +3,7 @@ import type { Application, ApplicationStatus, Operation } from "../application.t
 import type { Deps } from "../deps.ts";
 import { reconcile } from "../reconcile.ts";
 import { Report } from "../status/report.ts";
-import { history, withoutTargets } from "./operation.ts";
+import { history, nextAttempt, withoutTargets } from "./operation.ts";
 import { endOf } from "./results.ts";
 
 const asked: Operation = { sync: {}, initiatedBy: { username: "ana" } };
@@ -75,4 +75,20 @@ test("of a burst of refused operations each starts a second after the one before
     expect(Date.parse(next.finishedAt!)).toBeGreaterThanOrEqual(Date.parse(next.startedAt));
     last = next;
   }
+});
+
+test.each([
+  ["ours", "failed. Retrying attempt #2 at 2026-01-01T00:00:30.500Z.", { number: 2, at: Date.parse("2026-01-01T00:00:30.500Z") }],
+  // Five seconds, doubled with each attempt.
+  ["Argo CD's", "failed. Retrying attempt #3 at 3:58PM.", { number: 3, at: Date.parse(at(10)) + 20_000 }],
+  ["nobody's", "failed", undefined],
+])("an attempt that waits is found in a status of %s", (_, message, want) => {
+  const state = {
+    operation: { sync: {}, retry: { limit: 5 } },
+    phase: "Running" as const,
+    startedAt: at(0),
+    finishedAt: at(10),
+    retryCount: 3,
+  };
+  expect(nextAttempt({ ...state, message })).toEqual(want);
 });

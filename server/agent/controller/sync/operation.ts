@@ -59,14 +59,14 @@ const judge = ({ deps, wanted, seen }: OperationInput, app: Application) =>
 
 /** An operation that has begun: its next step, or its next attempt when that is due. */
 function carryOn({ deps, app, wanted, now }: OperationInput, running: OperationState): ToRun {
-  const due = retryAt(running);
+  const next = nextAttempt(running);
   // Argo CD writes what it syncs a moment after it has begun.
-  if (due === undefined && running.phase === "Running" && !running.syncResult)
+  if (!next && running.phase === "Running" && !running.syncResult)
     return { state: { ...begin(running.operation, wanted, app, now), startedAt: running.startedAt } };
-  if (due === undefined || running.phase === "Terminating") return { state: running };
-  if (due <= deps.now()) return { state: begin(running.operation, wanted, app, now, (running.retryCount ?? 0) + 1) };
+  if (!next || running.phase === "Terminating") return { state: running };
+  if (next.at <= deps.now()) return { state: begin(running.operation, wanted, app, now, next.number) };
   const reason = firstReason(running) ?? "SyncFailed";
-  return { afterMs: due - deps.now(), blocked: { type: "SyncError", reason, message: running.message ?? "the sync failed" } };
+  return { afterMs: next.at - deps.now(), blocked: { type: "SyncError", reason, message: running.message ?? "the sync failed" } };
 }
 
 /** An automatic sync, if the policy wants one now and nothing holds it back. */
@@ -223,7 +223,7 @@ export function requestOf(app: Application, state: OperationState): Operation {
 
 export const revisionFields = (app: Application, revisions: string[]) => (hasSeveral(app) ? { revisions } : { revision: revisions[0] });
 
-const RETRYING = /Retrying attempt #\d+ at (\S+)\.$/;
+const RETRYING = /Retrying attempt #(\d+) at (\S+)\.$/;
 
 /** A failed attempt that has retries left stays `Running` until the time it names. */
 export function retry(state: OperationState, now: number): { state: OperationState; afterMs: number } | undefined {
@@ -235,9 +235,12 @@ export function retry(state: OperationState, now: number): { state: OperationSta
   return { afterMs, state: { ...state, phase: "Running", message: `${state.message}. Retrying attempt #${count} at ${at}.` } };
 }
 
-export function retryAt(state: OperationState): number | undefined {
-  const at = state.finishedAt ? RETRYING.exec(state.message ?? "")?.[1] : undefined;
-  return at ? Date.parse(at) : undefined;
+/** The attempt that waits, and when it is due. Argo CD names an hour without a day: there the wait counts from the end of the last attempt. */
+export function nextAttempt({ finishedAt, message = "", operation }: OperationState): { number: number; at: number } | undefined {
+  const [, count, time = ""] = (finishedAt && RETRYING.exec(message)) || [];
+  if (!finishedAt || count === undefined) return undefined;
+  const [number, named] = [Number(count), Date.parse(time)];
+  return { number, at: Number.isNaN(named) ? Date.parse(finishedAt) + (retryDelay(operation.retry, number) ?? 0) : named };
 }
 
 /** The images are for people who choose an entry; more would only lengthen every status. */
