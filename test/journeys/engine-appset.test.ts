@@ -89,28 +89,6 @@ test("a set makes applications, changes them and deletes those it does not make 
   );
 });
 
-test("what a set does to its applications is a Kubernetes event of the set", async () => {
-  await make("telling", { generators: elements("told-one", "told-two") });
-  await until(
-    () => names("telling"),
-    (all) => all.length === 2,
-  );
-  await change("telling", { generators: elements("told-one") });
-  const events: Resource = { group: "", version: "v1", kind: "Event", plural: "events", namespaced: true };
-  const told = async () =>
-    value(await w.client.list(events, { namespace: w.namespace })).items.filter(
-      ({ involvedObject: of }) => (of as { name: string }).name === "telling",
-    );
-  const all = await until(told, (found) => found.length >= 3);
-  expect(all.map(({ reason, message }) => `${reason} ${message}`).sort()).toEqual([
-    'Deleted Deleted Application "told-two"',
-    'created created Application "told-one"',
-    'created created Application "told-two"',
-  ]);
-  const { uid } = (await setNow("telling")).metadata;
-  expect(all[0]!.involvedObject).toMatchObject({ apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", uid });
-});
-
 test("what somebody changes in an application is put back, but not what is preserved or ignored", async () => {
   await make("kept", {
     generators: elements("kept-a"),

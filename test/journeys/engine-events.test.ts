@@ -1,6 +1,8 @@
+import { APPLICATION_SET } from "../../server/agent/appset/reconcile.ts";
 import type { KubeObject } from "../../server/kube/object.ts";
 import type { Resource } from "../../server/kube/path.ts";
 import { configMap, synced, value, type World, world } from "./engine-world.ts";
+import { startSets } from "./set-world.ts";
 
 const EVENT: Resource = { group: "", version: "v1", kind: "Event", plural: "events", namespaced: true };
 let w: World;
@@ -48,4 +50,35 @@ test("a look that changes nothing is not an event, and one that changes somethin
     `Normal OperationStarted Initiated automated sync to '${second}'`,
     last,
   ]);
+});
+
+test("what a set does to its applications is a Kubernetes event of the set", async () => {
+  const { sets, home } = await startSets(w);
+  try {
+    const generators = (...names: string[]) => [{ list: { elements: names.map((name) => ({ name })) } }];
+    const source = { repoURL: w.git.cloneUrl("told"), path: "app", targetRevision: "main" };
+    const spec = { project: "default", source, destination: { name: "in-cluster", namespace: "{{.name}}" } };
+    const made = value(
+      await w.client.create(APPLICATION_SET, {
+        apiVersion: "argoproj.io/v1alpha1",
+        kind: "ApplicationSet",
+        metadata: { name: "telling", namespace: w.namespace },
+        spec: { goTemplate: true, generators: generators("one", "two"), template: { metadata: { name: "{{.name}}" }, spec } },
+      }),
+    );
+    await w.settled(async () => (await told("telling")).length === 2, "told of both");
+    value(await w.client.mergePatch(APPLICATION_SET, w.namespace, "telling", { spec: { generators: generators("one") } }));
+    await w.settled(async () => (await told("telling")).length === 3, "told of the deletion");
+    expect((await told("telling")).sort()).toEqual([
+      'Normal Deleted Deleted Application "two"',
+      'Normal created created Application "one"',
+      'Normal created created Application "two"',
+    ]);
+    const { items } = value(await w.client.list(EVENT, { namespace: w.namespace }));
+    const { uid } = made.metadata;
+    expect(items.map((event) => event.involvedObject)).toContainEqual(expect.objectContaining({ kind: "ApplicationSet", uid }));
+  } finally {
+    await sets.stop();
+    await home.close();
+  }
 });
