@@ -316,7 +316,7 @@ test.each<[string, string, string, string]>([
   ],
   ["a certificate that is none", certificate("https", SSH), "A certificate is wanted", "data"],
   ["a line of known_hosts", certificate("ssh", `git.example.com ${SSH}`), "Line 1 is not a key", "data"],
-  ["a port for HTTPS", certificate("https", PEM, "[git.example.com]:8443"), "For `https` the host's name alone", "host"],
+  ["a port for HTTPS", certificate("https", PEM, "[git.example.com]:8443"), "For `https` give the host's name alone", "host"],
   [
     "a private GnuPG key",
     repository(`public_key = "${ARMOUR.replaceAll("PUBLIC", "PRIVATE")}"`, "outpost_gnupg_key"),
