@@ -1,12 +1,12 @@
 import { hasForms, type WithForms } from "../with-forms.ts";
-import { applicationFaults } from "./application.ts";
-import { setFaults } from "./application-set.ts";
-import { clusterFaults } from "./cluster.ts";
+import { applicationFaults } from "./argo/application.ts";
+import { setFaults } from "./argo/application-set.ts";
+import { clusterFaults } from "./argo/cluster.ts";
+import { projectFaults } from "./argo/project.ts";
 import { type Fault, type Json, objectIn } from "./fault.ts";
 import { labelFaults, ownLabelFaults } from "./labels.ts";
 import { pipelineFaults, stepParamFaults } from "./pipelines/check.ts";
 import type { PipelineSpec } from "./pipelines/graph.ts";
-import { projectFaults } from "./project.ts";
 
 const FORMS: Readonly<Record<WithForms, (spec: Json) => Fault[]>> = {
   applications: (spec) => [...applicationFaults(spec), ...labelFaults(objectIn(spec, "labels"), "/labels")],

@@ -13,6 +13,7 @@ const VARIABLE = "the name of a variable: letters, digits and `_`, with no digit
  */
 const WORDS: Readonly<Record<string, string>> = {
   ...words,
+  "^[a-z]+$": "small letters, for example `applications`",
   "^https?://[^\\s@]+$":
     "an address that begins with `https://` or `http://` and holds no user or password, for example `https://git.example.com`",
   "^(?!-)[^\\s~^:?*\\[\\\\]*$": REVISION,

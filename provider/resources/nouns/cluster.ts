@@ -1,5 +1,5 @@
-import { AT_HOME, clusterIdFault } from "../../../openapi/rules/cluster.ts";
-import { isHomeAddress } from "../../../openapi/rules/home-cluster.ts";
+import { AT_HOME, clusterIdFault } from "../../../openapi/rules/argo/cluster.ts";
+import { isHomeAddress } from "../../../openapi/rules/argo/home-cluster.ts";
 import { cluster as noun } from "../../generated/cluster.ts";
 import type { Diagnostics } from "../../schema/diagnostics.ts";
 import { attr, root } from "../../value/path.ts";

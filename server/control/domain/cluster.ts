@@ -1,5 +1,5 @@
-import { clusterIdFault } from "../../../openapi/rules/cluster.ts";
-import { isHomeAddress } from "../../../openapi/rules/home-cluster.ts";
+import { clusterIdFault } from "../../../openapi/rules/argo/cluster.ts";
+import { isHomeAddress } from "../../../openapi/rules/argo/home-cluster.ts";
 import type { Schemas } from "./nouns.ts";
 import type { Fault } from "./problem.ts";
 

@@ -1,5 +1,5 @@
-import { lineOf } from "../../../../openapi/rules/template-lex.ts";
-import type { Arg, Command, Node, Pipe, Template } from "../../../../openapi/rules/template-parse.ts";
+import { lineOf } from "../../../../openapi/rules/template/template-lex.ts";
+import type { Arg, Command, Node, Pipe, Template } from "../../../../openapi/rules/template/template-parse.ts";
 import { Budget, LIMITS } from "./budget.ts";
 import { printed } from "./format.ts";
 import { type FunctionTable, invoke } from "./function.ts";

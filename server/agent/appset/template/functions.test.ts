@@ -1,4 +1,4 @@
-import { TEMPLATE_FUNCTIONS } from "../../../../openapi/rules/template.ts";
+import { TEMPLATE_FUNCTIONS } from "../../../../openapi/rules/template/template.ts";
 import { FUNCTIONS } from "./render.ts";
 
 test("the functions that the service and the provider let pass are those that the engine has", () => {

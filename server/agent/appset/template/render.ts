@@ -1,4 +1,4 @@
-import { parse, type Template } from "../../../../openapi/rules/template-parse.ts";
+import { parse, type Template } from "../../../../openapi/rules/template/template-parse.ts";
 import { BUILTINS } from "./builtins.ts";
 import { execute, type MissingKey } from "./exec.ts";
 import type { FunctionTable } from "./function.ts";

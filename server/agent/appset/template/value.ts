@@ -1,4 +1,4 @@
-import { TemplateError } from "../../../../openapi/rules/template-lex.ts";
+import { TemplateError } from "../../../../openapi/rules/template/template-lex.ts";
 import { visit } from "./walk.ts";
 
 export { TemplateError };
