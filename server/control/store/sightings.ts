@@ -95,6 +95,17 @@ export async function countShown(sql: Sql, account: string, agentUid: string): P
   return row?.objects ?? 0;
 }
 
+/** How many of them are in scopes below the agent's: by organization for the account's agent, by project for an organization's. */
+export async function countsOfTenants(sql: Sql, agent: { account: string; org: string; uid: string }): Promise<Map<string, number>> {
+  const tenant = agent.org ? "o.project" : "o.org";
+  const rows = await sql.query(
+    `select ${tenant} tenant, count(*)::int n from sightings s join objects o on o.account = s.account and o.uid = s.uid
+     where s.account = $1 and s.agent_uid = $2 and ${tenant} <> '' group by 1`,
+    [agent.account, agent.uid],
+  );
+  return new Map(rows.map((row) => [row.tenant, row.n]));
+}
+
 /** The same for several agents; those that found nothing are left out. */
 export async function countsShown(sql: Sql, account: string, agentUids: readonly string[]): Promise<Map<string, number>> {
   const rows = await sql.query("select agent_uid, objects from discoveries where account = $1 and agent_uid = any($2::text[])", [

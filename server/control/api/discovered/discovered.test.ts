@@ -133,6 +133,18 @@ describe("what an agent reports", () => {
   });
 });
 
+test("one tenant's objects leave places to the others, however many they are and from whichever project", async () => {
+  for (const path of ["organizations/loud", "organizations/quiet", "projects/web?org=loud"]) await put(`/v1/${path}`, {});
+  const w = await agent("shared");
+  const loud = Array.from({ length: 38 }, (_, i) => app(`loud-${i}`, { tenant: i % 2 ? "loud/-" : "loud/web" }));
+  await w.exchange({ discovered: loud });
+  await w.exchange({ discovered: [...Array.from({ length: 6 }, (_, i) => app(`quiet-${i}`, { tenant: "quiet/-" })), app("own")] });
+  const shown = async (query: string) => (await ids(`?filter=origin=discovered&limit=100${query}`)).length;
+  expect(await shown("&org=quiet")).toBe(6);
+  expect((await shown("&org=loud")) + (await shown("&org=loud&project=web"))).toBe(30);
+  expect((await get("/v1/agents/shared")).body.status).toMatchObject({ discovered: 37, conditions: [{ status: "True" }] });
+});
+
 test("two objects of one report that want the same id get different ones", async () => {
   const w = await agent("alike");
   const { uid } = (await get("/v1/agents/alike")).body;

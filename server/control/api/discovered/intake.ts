@@ -82,6 +82,8 @@ interface Intake {
   delivered: Set<string>;
   /** How many objects of the agent are shown, with those that this transaction adds. */
   shown: number;
+  /** How many of them each tenant had before; counted only when they are many. */
+  tenants?: Map<string, number>;
   /** To be added at the end, in a few statements for all. */
   added: Addition[];
   seen: sightings.NewSighting[];
@@ -159,10 +161,22 @@ async function takeOne(intake: Intake, report: DiscoveredReport): Promise<"taken
   }
   // Another object under the same name: clients must not take it for the one before.
   if (object) await forget(intake, object);
-  if (intake.shown >= intake.s.limits.discovered) return "refused";
+  if (intake.shown >= intake.s.limits.discovered || (await isCrowded(intake, scope))) return "refused";
   intake.shown++;
   intake.added.push({ report, scope, shown, before: object });
   return "taken";
+}
+
+/** Whether one tenant of the agent has three of four places: what its sets make must not hide what the others have. */
+async function isCrowded(intake: Intake, scope: Scope): Promise<boolean> {
+  const { w, agent, s, added } = intake;
+  const tenantOf = (one: Scope) => (agent.org ? one.project : one.org);
+  const tenant = tenantOf(scope);
+  const most = Math.floor(s.limits.discovered * 0.75);
+  if (!tenant || intake.shown < most) return false;
+  intake.tenants ??= await sightings.countsOfTenants(w, agent);
+  const more = added.filter((one) => tenantOf(one.scope) === tenant).length;
+  return (intake.tenants.get(tenant) ?? 0) + more >= most;
 }
 
 const sightingOf = (report: DiscoveredReport, uid: string): sightings.NewSighting => ({
@@ -268,7 +282,7 @@ async function sayLimit(w: Writer, agentUid: string, most: number | undefined): 
       : {
           status: "True" as const,
           reason: "TooManyObjects",
-          message: `The agent's namespaces hold more than ${most} objects that the service did not make; the others are not shown. Give the agent fewer namespaces, or install another agent for some of them.`,
+          message: `The agent's namespaces hold more than ${most} objects that the service did not make; the others are not shown. Of these, one organization or project below the agent's scope has at most three quarters. Give the agent fewer namespaces, or install another agent for some of them.`,
         };
   const conditions = withCondition(before, { type: "DiscoveredLimit", ...condition }, await timeOf(w));
   await updateObject(w, { ...agent, status: { ...agent.status, conditions } });
