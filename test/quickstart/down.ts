@@ -1,12 +1,13 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { findNode, stopNode } from "../cluster/node.ts";
 import { recipes } from "../cluster/recipes.ts";
 import { terraformMirror } from "../cluster/terraform.ts";
 import { locate, toolFolder } from "../cluster/tools.ts";
 import { begin, palette } from "../progress.mjs";
 import { runs, stopBackground } from "./background.ts";
-import { signOut } from "./show.ts";
+import { CONTEXT, outpost, signOut } from "./show.ts";
 import type { Memory } from "./state.ts";
 import { applyNote, terraform, terraformErrors, terraformState } from "./terraform.ts";
 import { terraformEnv } from "./up.ts";
@@ -20,6 +21,8 @@ export async function down(root: string, memory: Memory): Promise<number> {
   const canDestroy =
     runs(state.service) && (state.own !== undefined || (state.nodeDir !== undefined && findNode(state.nodeDir) !== undefined));
   if (terraformState(dir) && canDestroy) {
+    // Their finalizers need the controller, which Terraform removes: a cluster that goes whole need not wait for that.
+    if (!state.own) await removeAdded(root, dir);
     const step = begin("terraform destroy");
     const note = applyNote();
     const env = await terraformEnv({ root, memory, port: state.port, ...(state.own ? { own: state.own } : {}) }, await mirror());
@@ -58,6 +61,25 @@ export async function down(root: string, memory: Memory): Promise<number> {
   await part("Remove .quickstart", true, () => rm(memory.dir, { recursive: true, force: true, maxRetries: 5 }));
   console.log(c.dim("Built tools stay in the cache for the next time: ~/.cache/outpost, or OUTPOST_CACHE."));
   return 0;
+}
+
+/** Applications and sets that a person added beside Terraform's. */
+async function removeAdded(root: string, dir: string): Promise<void> {
+  const made = readFileSync(join(dir, "terraform.tfstate"), "utf8");
+  const added: string[][] = [];
+  for (const noun of ["appset", "app"]) {
+    const names = (await outpost(root, ["--context", CONTEXT, noun, "list", "--filter", "origin=managed", "-o", "name"])).split("\n");
+    for (const id of names.filter(Boolean).map((name) => name.slice(noun.length + 1)))
+      if (!made.includes(`"id": "${id}"`)) added.push([noun, id]);
+  }
+  if (added.length === 0) return;
+  const step = begin("Remove what you added");
+  for (const [noun, id] of added as [string, string][]) {
+    step.note(`${noun} ${id}`);
+    // One that cannot go keeps nothing else: the cluster goes whole.
+    await outpost(root, ["--context", CONTEXT, noun, "delete", id, "--yes", "--timeout", "60s"]).catch(() => undefined);
+  }
+  step.done(added.map(([noun, id]) => `${noun} ${id}`).join(", "));
 }
 
 /** What keeps Terraform from removing all of it, in words: applications that a person added use what it made. */

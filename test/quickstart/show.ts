@@ -8,7 +8,7 @@ import { adminKeyFile } from "./service.ts";
 import type { Memory } from "./state.ts";
 
 const c = palette();
-const CONTEXT = "quickstart";
+export const CONTEXT = "quickstart";
 
 /** The command line, as a person would run it. */
 export function outpost(root: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {

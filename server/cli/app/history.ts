@@ -72,7 +72,12 @@ async function showEntry(s: Session, api: Api, id: string, { entry, before }: { 
   ];
   s.io.out.write(`${pairs(rows.filter(([, text]) => text))}\n`);
   const source = entry.sources ?? entry.source;
-  if (source) s.io.out.write(`\n${s.c.bold("Source")}\n${printable(stringify(source, { lineWidth: 0 })).replace(/^(?=.)/gm, "  ")}`);
+  if (source)
+    s.io.out.write(
+      `\n${s.c.bold("Source")}\n${printable(stringify(source, { lineWidth: 0 }))
+        .replace(/^(?=.)/gm, "  ")
+        .trimEnd()}\n`,
+    );
 }
 
 /** Who made the commits and what they say, as far as the agent tells in time. */

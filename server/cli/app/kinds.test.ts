@@ -13,6 +13,7 @@ test.each([
 ])("%s is a %s %s", (word, group, kind) => expect(knownKind(word)).toEqual({ group, kind }));
 
 test.each([
+  ["Deploy/api", { kind: "Deployment", name: "api" }],
   ["deploy/api", { kind: "Deployment", name: "api" }],
   ["Deployment/web/api", { kind: "Deployment", namespace: "web", name: "api" }],
   ["apps/Deployment/api", { group: "apps", kind: "Deployment", name: "api" }],

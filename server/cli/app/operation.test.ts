@@ -194,3 +194,10 @@ test("a sync that waits for another operation says which, and how to end it", as
   );
   expect(err).toContain("waiting for the end of another operation (`outpost app terminate web` ends it): Foo");
 });
+
+test("a sync that cannot begin says within two seconds what is wrong", async () => {
+  const wrong = { type: "ComparisonError", status: "True", reason: "RevisionNotFound", message: "there is no branch `mian`" };
+  const pending = { operation: { id: "s1", phase: "Pending" }, conditions: [wrong] };
+  const { exit, err } = await person(syncs([pending])).types("app", "sync", "web", "--timeout", "1900ms");
+  expect([exit, err]).toEqual([5, expect.stringContaining("the agent cannot begin: RevisionNotFound: there is no branch `mian`")]);
+});

@@ -26,7 +26,7 @@ export function parseResource(text: string, what = "--resource"): Named {
   const group = kindAt > 0 ? parts[0] : short?.group;
   return {
     ...(group ? { group } : {}),
-    kind: short?.kind ?? parts[kindAt]!,
+    kind: short?.kind ?? (group === undefined ? knownKind(parts[kindAt]!)?.kind : undefined) ?? parts[kindAt]!,
     ...(rest.length === 2 ? { namespace: rest[0]! } : {}),
     name: rest.at(-1)!,
   };

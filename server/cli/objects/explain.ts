@@ -25,6 +25,8 @@ export function explainer(api: Api, id: string, giveUp: boolean): (object: Json)
   return async (object) => {
     const away = await agentAway(api, object);
     if (away) return { ready: false, reason: away };
+    const wrong = whyNotBegun(object);
+    if (wrong) return { ready: false, reason: wrong };
     if (!isUnhealthy(object)) return undefined;
     const cause = await causeOf(api, id);
     if (!cause) return undefined;
@@ -38,6 +40,13 @@ export function explainer(api: Api, id: string, giveUp: boolean): (object: Json)
 }
 
 const isUnhealthy = ({ status }: Json): boolean => ["Progressing", "Degraded", "Missing"].includes(status?.health?.status);
+
+/** An operation that was asked for does not begin while the agent cannot read or place what it wants: that is told, and not that one waits. */
+function whyNotBegun({ status, generation }: Json): string | undefined {
+  if (status?.operation?.phase !== "Pending" || (status.observedGeneration ?? 0) < generation) return undefined;
+  const wrong = ((status.conditions ?? []) as Json[]).find(({ type, status: is }) => is === "True" && /Error$/.test(String(type)));
+  return wrong && `the agent cannot begin: ${wrong.reason ?? wrong.type}: ${wrong.message}`;
+}
 
 async function agentAway(api: Api, object: Json): Promise<string | undefined> {
   const away = await awayAgent(api, object, api.scope);

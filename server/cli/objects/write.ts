@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import contract from "../../../openapi/contract/openapi.json" with { type: "json" };
 import type { OperationId } from "../../../openapi/contract/operations.ts";
 import { mergePatch } from "../../base/json/merge-patch.ts";
-import { usage } from "../output/failure.ts";
+import { Failure, usage } from "../output/failure.ts";
 import { addFlags, type Flag, objectOf, setPath, specFlagsOf } from "../output/flags.ts";
 import { type Io, readInput } from "../output/io.ts";
 import type { Scope } from "../session/api.ts";
@@ -119,7 +119,25 @@ async function put(s: Session, one: Sent, headers: Record<string, string>, allow
     ...allowing(noun, allowed),
   });
   if (noun.collection === "agents" && headers["if-none-match"]) forgetKey(s.io, api, one);
+  if (noun.word === "repo") await warnOfTwins(s, one);
   return stored;
+}
+
+/** Two registrations of one address for one agent: which one lends its credentials is then no longer plain. */
+async function warnOfTwins(s: Session, { id, scope, spec }: Sent): Promise<void> {
+  const api = await s.api();
+  const filter = `spec.agent=${JSON.stringify(spec.agent)},spec.url=${JSON.stringify(spec.url)}`;
+  const call = { query: { filter, limit: 10 }, scope };
+  const found = await api.call<{ items?: Json[] }>("listRepositories", call).catch((error: unknown) => {
+    // What was written stays written, also where nobody may list.
+    if (error instanceof Failure) return { items: [] };
+    throw error;
+  });
+  const twins = (found.items ?? []).filter((one) => one.id !== id).map((one) => String(one.id));
+  if (twins.length > 0)
+    s.io.err.write(
+      `${s.e.yellow("warning:")} ${twins.join(", ")} ${twins.length === 1 ? "has" : "have"} the same address for agent ${spec.agent}; one is enough\n`,
+    );
 }
 
 type Allowed = Pick<WriteFlags, "move" | "adopt">;

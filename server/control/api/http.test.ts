@@ -296,3 +296,13 @@ test("keys that end: none outlives its maker, and none can remove the last admin
   expect((await s.ask("GET", "/v1/whoami")).status).toBe(200);
   for (const id of ["short", "shorter", "same"]) expect((await s.ask("DELETE", `/v1/apikeys/${id}`)).status).toBe(204);
 });
+
+test("the contract is served to anybody, packed where that is understood, and found from the page and from an error", async () => {
+  for (const encoding of ["gzip", "identity"]) {
+    const answer = await fetch(`${s.url}/openapi.json`, { headers: { "accept-encoding": encoding } });
+    expect([answer.status, answer.headers.get("content-encoding")]).toEqual([200, encoding === "gzip" ? "gzip" : null]);
+    expect(((await answer.json()) as { paths: object }).paths).toHaveProperty("/v1/applications/{id}");
+  }
+  expect(await (await fetch(s.url)).text()).toContain('href="/openapi.json"');
+  expect(((await (await fetch(`${s.url}/v1/nothing`)).json()) as { detail: string }).detail).toContain("/openapi.json");
+});

@@ -17,7 +17,7 @@ export function sendPage(res: ServerResponse, origin: string): void {
 <pre>provider "outpost" {
   endpoint = "${address}"   # or OUTPOST_ENDPOINT
 }                           # the key: OUTPOST_API_KEY</pre>
-<p>State of the service: <a href="/healthz">health</a>, <a href="/readyz">readiness</a>, <a href="/metrics">metrics</a>.</p>
+<p>State of the service: <a href="/healthz">health</a>, <a href="/readyz">readiness</a>, <a href="/metrics">metrics</a>. The API: <a href="/openapi.json">OpenAPI document</a>.</p>
 </body></html>
 `;
   res.writeHead(200, {

@@ -32,7 +32,8 @@ export async function takeStep(look: Seen, decision: Decided): Promise<Step<Step
   const again = retry(stepped.value.state, deps.now());
   const state = again?.state ?? stepped.value.state;
   report.set({ operationState: withInputs(app, state), history: history(app, state, report.status.history) });
-  if (state.phase === "Failed" || state.phase === "Error" || again)
+  // A dry run that failed says nothing of what is there.
+  if (!state.operation.sync?.dryRun && (state.phase === "Failed" || state.phase === "Error" || again))
     report.condition("SyncError", firstReason(state) ?? "SyncFailed", state.message ?? "the sync failed");
   return go({ seen: await observeAgain(look), state, afterMs: again?.afterMs ?? stepped.value.afterMs });
 }

@@ -52,7 +52,9 @@ export function delivered(o: Json): Readiness {
 /** Synced, Healthy and about the newest generation; else the first reason a person would look for. */
 export function application(o: Json): Readiness {
   const s = o.status ?? {};
-  const named = (s.conditions ?? []).find((c: Json) => c.status === "True" && /Error$|^SharedResourceWarning$/.test(c.type));
+  const named = (s.conditions ?? []).find(
+    (c: Json) => c.status === "True" && /Error$|^SharedResourceWarning$/.test(c.type) && !(c.type === "SyncError" && s.operation?.dryRun),
+  );
   if (s.delivery?.state === "Refused")
     return { ready: false, failed: true, reason: `the agent refused it: ${s.delivery.message ?? s.delivery.reason}` };
   if ((s.observedGeneration ?? 0) < o.generation)

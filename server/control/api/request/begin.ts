@@ -2,6 +2,7 @@ import type { NextFunction, Request, Response } from "express";
 import { Problem } from "../../domain/problem.ts";
 import { networkOf } from "../../strangers/address.ts";
 import { checkAccept } from "../accept.ts";
+import { sendContract } from "../contract.ts";
 import { forwardedFor } from "../front/front.ts";
 import { record } from "../front/record.ts";
 import { isOverTls, originOf } from "../origin.ts";
@@ -27,6 +28,7 @@ export const begin = (s: Services) => (req: Request, res: Response, next: NextFu
   if (req.method === "HEAD" && !ENDLESS.test(req.originalUrl)) req.method = "GET";
   if (req.headers.host === undefined) throw new Problem("invalid_request", "The request has no Host header.");
   if (req.method === "GET" && /^\/(\?|$)/.test(req.originalUrl)) return sendPage(res, originOf(req, s.publicUrl));
+  if (req.method === "GET" && /^\/openapi\.json(\?|$)/.test(req.originalUrl)) return sendContract(req, res);
   state.route = findRoute(req.method, req.originalUrl);
   checkAccept(req, state.route.row);
   next();
