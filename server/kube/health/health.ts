@@ -31,12 +31,19 @@ export function builtIn(object: KubeObject): Health | undefined {
   }
 }
 
+// An object is judged at each look at its application, and as good as none holds a null: 2 µs to find out, 0.1 µs to remember.
+const whole = new WeakSet<KubeObject>();
+
 /** The ecosystem's checks read a null as a field or an item that is not there. */
 function present(object: KubeObject): KubeObject {
+  if (whole.has(object)) return object;
   const { metadata = { name: "" } } = object;
   const [spec, status] = [withoutNulls(object.spec), withoutNulls(object.status)];
   const known = (metadata.generation as unknown) !== null;
-  if (known && spec === object.spec && status === object.status && object.metadata) return object;
+  if (known && spec === object.spec && status === object.status && object.metadata) {
+    whole.add(object);
+    return object;
+  }
   const { generation: _, ...rest } = metadata;
   return { ...object, metadata: known ? metadata : rest, spec, status };
 }
