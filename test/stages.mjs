@@ -52,6 +52,7 @@ export const stages = [
     long: 15,
     figures: true,
   }),
+  run("scale-service", 30, [node, "--import", "tsx", "test/scale/service.ts"], { needs: ["build"], long: 30, figures: true }),
   run("scale-provider", 30, [node, "--import", "tsx", "test/scale/provider.ts"], { needs: ["build"], long: 30, figures: true }),
   run("scale-redact", 30, [node, "--import", "tsx", "test/scale/redact.ts"], { long: 30, figures: true }),
   run("scale-tasks", 30, [node, "--import", "tsx", "test/scale/tasks.ts"], { needs: ["build"], long: 30, figures: true }),

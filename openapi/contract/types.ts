@@ -1749,6 +1749,10 @@ export interface components {
              * @default outpost-agent
              */
             namespace?: string;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         AgentStatus: {
             connected?: boolean;
@@ -2789,6 +2793,10 @@ export interface components {
             targetOrg?: components["schemas"]["Label"];
             /** @description Project of that organization to show them in; none means the organization itself. */
             targetProject?: components["schemas"]["Label"];
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         ArgoProjectMappingStatus: Record<string, never>;
         ArgoProjectMappingPut: {
@@ -2823,6 +2831,10 @@ export interface components {
         ClusterSpec: {
             /** @description Agent that manages this cluster. */
             agent: components["schemas"]["Reference"];
+            /** @description Labels of the cluster's Secret: what `clusters` generators of application sets select by. */
+            labels?: {
+                [key: string]: string;
+            };
             /** @description Address of the API server. `https://kubernetes.default.svc` is the agent's own cluster: only the agent's scope may register it, to limit applications that name it to `namespaces`, and it takes no credentials, proxy or TLS settings. */
             server: string;
             /** @description Namespaces that may be managed; none means all. */
@@ -2945,6 +2957,10 @@ export interface components {
              * @default false
              */
             paused?: boolean;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         /** @description The delegate takes only tasks of pipeline runs that were approved before the task's step began. Tasks of other origin (createTask, retryTask, a pipeline without the approval) wait and say why. */
         DelegateApproval: {
@@ -3019,6 +3035,10 @@ export interface components {
             agent: components["schemas"]["Reference"];
             /** @description One armoured public key, as `gpg --armor --export KEY` gives. */
             publicKey: string;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         GnupgKeyStatus: {
             observedGeneration?: number;
@@ -3611,7 +3631,6 @@ export interface components {
             id: components["schemas"]["Label"];
             org?: components["schemas"]["Label"];
             project?: components["schemas"]["Label"];
-            uid: string;
             version: string;
             /** @description Left out of managed objects. */
             origin?: components["schemas"]["Origin"];
@@ -3657,6 +3676,10 @@ export interface components {
             /** @description Name for people. */
             name?: string;
             description?: string;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         OrganizationStatus: Record<string, never>;
         OrganizationPut: {
@@ -3699,6 +3722,10 @@ export interface components {
             /** @default 86400 */
             timeoutSeconds?: number;
             steps: components["schemas"]["PipelineStep"][];
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         PipelineInput: {
             description?: string;
@@ -3849,6 +3876,10 @@ export interface components {
             /** @description Name for people. */
             name?: string;
             description?: string;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         ProjectStatus: Record<string, never>;
         ProjectPut: {
@@ -3925,6 +3956,10 @@ export interface components {
             sealedCredentials?: components["schemas"]["SealedEnvelope"];
             /** @description Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `url`, a sign-in address, a proxy, `insecure`, `sshKnownHosts`, `type`) needs the credentials again. */
             credentialsVersion?: string;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         RepositoryStatus: {
             observedGeneration?: number;
@@ -3999,6 +4034,10 @@ export interface components {
             type: "https" | "ssh";
             /** @description PEM certificates for `https`, or one key a line for `ssh`: `ssh-ed25519 AAAA…`. */
             data: string;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         RepositoryCertificateStatus: {
             observedGeneration?: number;
@@ -4070,6 +4109,10 @@ export interface components {
             sealedCredentials?: components["schemas"]["SealedEnvelope"];
             /** @description Change it to any other value to send new credentials. Leaving the credentials out keeps what the agent has. A change that sends them elsewhere or protects them less (host, scheme or port of `url`, a sign-in address, a proxy, `type`, a shorter `url`) needs the credentials again. */
             credentialsVersion?: string;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         /** @description Write-only. Sealed to the agent's key before anything is stored; never returned. */
         RepositoryCredentials: {
@@ -4287,6 +4330,10 @@ export interface components {
              * @default 1
              */
             secretVersion?: number;
+            /** @description Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         WebhookStatus: {
             /** @description Address to enter at the host. Docker Hub has nothing else to enter: there the secret follows it, as `getWebhookSecret` shows. It changes when the secret is rotated after the service's key. */

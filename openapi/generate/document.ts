@@ -62,10 +62,20 @@ export function patternWords(specDir: string): Record<string, string> {
   return words;
 }
 
+/** Every noun has labels; those that become labels of an object in a cluster say so themselves. */
+const LABELS = {
+  type: "object",
+  "x-empty-counts": false,
+  maxProperties: 64,
+  additionalProperties: { type: "string", maxLength: 63 },
+  description: "Labels, by which lists, counts and watches select: `filter=labels.team=shop`.",
+};
+
 function addNoun(doc: Json, noun: NounHead, tag: string): void {
   const { name, collection } = noun;
   const plural = pluralOf(noun);
   const schemas = doc.components.schemas;
+  schemas[`${name}Spec`].properties.labels ??= LABELS;
   schemas[`${name}Put`] = { type: "object", additionalProperties: false, required: ["spec"], properties: { spec: ref(`${name}Spec`) } };
   schemas[`${name}Patch`] = {
     type: "object",

@@ -9,7 +9,7 @@ import { pipelineFaults, stepParamFaults } from "./pipelines/check.ts";
 import type { PipelineSpec } from "./pipelines/graph.ts";
 
 const FORMS: Readonly<Record<WithForms, (spec: Json) => Fault[]>> = {
-  applications: (spec) => [...applicationFaults(spec), ...labelFaults(objectIn(spec, "labels"), "/labels")],
+  applications: applicationFaults,
   applicationsets: setFaults,
   appprojects: projectFaults,
   clusters: clusterFaults,
@@ -18,8 +18,11 @@ const FORMS: Readonly<Record<WithForms, (spec: Json) => Fault[]>> = {
 
 const isPipeline = (spec: unknown): spec is PipelineSpec => Array.isArray((spec as Json).steps);
 
-/** Their labels become those of the object in the cluster. */
-const LABELLED: ReadonlySet<string> = new Set(["applications", "applicationsets", "appprojects"]);
+/** The labels that every noun has; of some they become those of an object in the cluster. */
+export function ownLabelsFaults(spec: Json): Fault[] {
+  const labels = objectIn(spec, "labels");
+  return [...ownLabelFaults(labels, "/labels"), ...labelFaults(labels, "/labels")];
+}
 
 /** Enough to mend at once. */
 const MOST = 20;
@@ -29,8 +32,8 @@ const MOST = 20;
  * missing or not known yet is no fault here.
  */
 export function formFaults(collection: string, spec: Json): Fault[] {
-  const marks = LABELLED.has(collection) ? ownLabelFaults(objectIn(spec, "labels"), "/labels") : [];
-  return hasForms(collection) ? [...marks, ...FORMS[collection](spec)].slice(0, MOST) : [];
+  const rules = hasForms(collection) ? FORMS[collection](spec) : [];
+  return [...ownLabelsFaults(spec), ...rules].slice(0, MOST);
 }
 
 export type { Fault } from "./fault.ts";

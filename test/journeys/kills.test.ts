@@ -1,3 +1,4 @@
+import { whole } from "../../openapi/client.ts";
 import { until } from "../servers/run.ts";
 import { settled, type World, world } from "../world.ts";
 
@@ -32,7 +33,7 @@ test("every pod of the agent killed at once: it comes back, nothing is deleted, 
 
 test("the service killed with -9: nothing is lost, the cluster goes on without it, and the agent comes back by itself", async () => {
   const before = await uids();
-  const objects = await w.api.GET("/v1/applications").then((r) => r.data!.items.map((a) => a.uid));
+  const objects = await w.api.GET("/v1/applications").then((r) => whole(r.data!.items).map((a) => a.uid));
   await w.killService();
   try {
     // Without the service the cluster is kept equal to Git all the same.
@@ -46,7 +47,7 @@ test("the service killed with -9: nothing is lost, the cluster goes on without i
   } finally {
     await w.startService();
   }
-  expect(await w.api.GET("/v1/applications").then((r) => r.data!.items.map((a) => a.uid))).toEqual(objects);
+  expect(await w.api.GET("/v1/applications").then((r) => whole(r.data!.items).map((a) => a.uid))).toEqual(objects);
   const revision = await w.repository.commit(configMap(2), "After the service is back", { branch: "main" });
   const waited = await w.cli("agent", "wait", (await w.application("guestbook")).spec.agent, "--timeout", "240s");
   expect([waited.exit, waited.err]).toEqual([0, expect.stringContaining("connected")]);

@@ -30,7 +30,7 @@ const BATCH = 25;
 const names = Array.from({ length: COUNT }, (_, i) => `found-${i}`);
 
 const postgres = options.includes("postgres") ? await startPostgres({ durable: true, settings: { shared_buffers: "256MB" } }) : undefined;
-const s = await startService(postgres ? { OUTPOST_DATABASE_URL: (await postgres.database()).url } : {});
+const s = await startService(postgres ? { DATABASE_URL: (await postgres.database()).url } : {});
 const gate = await startGate(s.port);
 try {
   const call = (method: string, path: string, body?: object) => ask(s.url, method, path, { key: s.apiKey, ...(body ? { body } : {}) });

@@ -44,6 +44,8 @@ export interface AgentConfig extends TerraformMetaArguments {
   readonly engine?: string;
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   readonly id: string;
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  readonly labels?: { [key: string]: string };
   /** `cluster`: the agent may manage every namespace; `namespaced`: only its own. One of `cluster`, `namespaced`. Default: `"cluster"`. */
   readonly mode?: string;
   /** Name for people. */
@@ -64,6 +66,7 @@ const fields: Fields = {
   description: { name: "description" },
   engine: { name: "engine" },
   id: { name: "id" },
+  labels: { name: "labels" },
   mode: { name: "mode" },
   name: { name: "name" },
   namespace: { name: "namespace" },
@@ -112,6 +115,11 @@ export class Agent extends TerraformResource {
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   get id(): string {
     return this.getStringAttribute("id");
+  }
+
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
   }
 
   /** `cluster`: the agent may manage every namespace; `namespaced`: only its own. One of `cluster`, `namespaced`. Default: `"cluster"`. */

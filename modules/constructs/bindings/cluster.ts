@@ -157,6 +157,8 @@ export interface ClusterConfig extends TerraformMetaArguments {
   readonly id: string;
   /** Default: `false`. */
   readonly insecure?: boolean | IResolvable;
+  /** Labels of the cluster's Secret: what `clusters` generators of application sets select by. */
+  readonly labels?: { [key: string]: string };
   /** Namespaces that may be managed; none means all. */
   readonly namespaces?: string[];
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */
@@ -187,6 +189,7 @@ const fields: Fields = {
   exec: { name: "exec", fields: clusterExecFields },
   id: { name: "id" },
   insecure: { name: "insecure" },
+  labels: { name: "labels" },
   namespaces: { name: "namespaces" },
   org: { name: "org" },
   project: { name: "project" },
@@ -267,6 +270,11 @@ export class Cluster extends TerraformResource {
   /** Default: `false`. */
   get insecure(): IResolvable {
     return this.getBooleanAttribute("insecure");
+  }
+
+  /** Labels of the cluster's Secret: what `clusters` generators of application sets select by. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
   }
 
   /** Namespaces that may be managed; none means all. */

@@ -136,6 +136,11 @@ export class DataAgent extends TerraformDataSource {
     return this.getStringAttribute("id");
   }
 
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
+  }
+
   /** `cluster`: the agent may manage every namespace; `namespaced`: only its own. One of `cluster`, `namespaced`. Default: `"cluster"`. */
   get mode(): string {
     return this.getStringAttribute("mode");

@@ -187,6 +187,11 @@ export class DataCluster extends TerraformDataSource {
     return this.getBooleanAttribute("insecure");
   }
 
+  /** Labels of the cluster's Secret: what `clusters` generators of application sets select by. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
+  }
+
   /** Namespaces that may be managed; none means all. */
   get namespaces(): string[] {
     return Fn.tolist(Token.asList(this.interpolationForAttribute("namespaces")));

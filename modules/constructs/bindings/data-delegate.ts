@@ -216,6 +216,11 @@ export class DataDelegate extends TerraformDataSource {
     return Fn.tolist(Token.asList(this.interpolationForAttribute("kinds")));
   }
 
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
+  }
+
   /** Name for people. */
   get name(): string {
     return this.getStringAttribute("name");

@@ -192,6 +192,11 @@ export class DataPipeline extends TerraformDataSource {
     return this.interpolationForAttribute("inputs");
   }
 
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
+  }
+
   /** Name for people. */
   get name(): string {
     return this.getStringAttribute("name");

@@ -93,6 +93,11 @@ export class DataRepositoryCertificate extends TerraformDataSource {
     return this.getStringAttribute("id");
   }
 
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
+  }
+
   /** The organisation it is in; none means the account itself. */
   get org(): string {
     return this.getStringAttribute("org");

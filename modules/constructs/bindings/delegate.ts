@@ -79,6 +79,8 @@ export interface DelegateConfig extends TerraformMetaArguments {
   readonly id: string;
   /** Kinds of tasks it may run; none means all that it is able to. */
   readonly kinds?: string[];
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  readonly labels?: { [key: string]: string };
   /** Name for people. */
   readonly name?: string;
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */
@@ -100,6 +102,7 @@ const fields: Fields = {
   description: { name: "description" },
   id: { name: "id" },
   kinds: { name: "kinds" },
+  labels: { name: "labels" },
   name: { name: "name" },
   org: { name: "org" },
   paused: { name: "paused" },
@@ -153,6 +156,11 @@ export class Delegate extends TerraformResource {
   /** Kinds of tasks it may run; none means all that it is able to. */
   get kinds(): string[] {
     return Fn.tolist(Token.asList(this.interpolationForAttribute("kinds")));
+  }
+
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
   }
 
   /** Name for people. */

@@ -254,6 +254,8 @@ export interface PipelineConfig extends TerraformMetaArguments {
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   readonly id: string;
   readonly inputs?: { [key: string]: PipelineInputs } | IResolvable;
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  readonly labels?: { [key: string]: string };
   /** Name for people. */
   readonly name?: string;
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */
@@ -272,6 +274,7 @@ const fields: Fields = {
   description: { name: "description" },
   id: { name: "id" },
   inputs: { name: "inputs", fields: pipelineInputsFields, map: true },
+  labels: { name: "labels" },
   name: { name: "name" },
   org: { name: "org" },
   project: { name: "project" },
@@ -318,6 +321,11 @@ export class Pipeline extends TerraformResource {
 
   get inputs(): IResolvable {
     return this.interpolationForAttribute("inputs");
+  }
+
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
   }
 
   /** Name for people. */

@@ -60,6 +60,8 @@ export interface RepositoryCertificateConfig extends TerraformMetaArguments {
   readonly host: string;
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   readonly id: string;
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  readonly labels?: { [key: string]: string };
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */
   readonly org?: string;
   /** The project within `org`. Changing it replaces the object. */
@@ -78,6 +80,7 @@ const fields: Fields = {
   data: { name: "data" },
   host: { name: "host" },
   id: { name: "id" },
+  labels: { name: "labels" },
   org: { name: "org" },
   project: { name: "project" },
   timeouts: { name: "timeouts", fields: repositoryCertificateTimeoutsFields },
@@ -130,6 +133,11 @@ export class RepositoryCertificate extends TerraformResource {
   /** The id, chosen by the user: lower-case letters, digits and hyphens. Changing it replaces the object. */
   get id(): string {
     return this.getStringAttribute("id");
+  }
+
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
   }
 
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */

@@ -159,6 +159,8 @@ export interface RepositoryConfig extends TerraformMetaArguments {
   readonly insecure?: boolean | IResolvable;
   /** A registry that speaks plain HTTP. */
   readonly insecureOciForceHttp?: boolean | IResolvable;
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  readonly labels?: { [key: string]: string };
   /** Hosts that need no proxy, with commas between them. */
   readonly noProxy?: string;
   /** The organisation it is in; none means the account itself. Changing it replaces the object. */
@@ -199,6 +201,7 @@ const fields: Fields = {
   id: { name: "id" },
   insecure: { name: "insecure" },
   insecureOciForceHttp: { name: "insecure_oci_force_http" },
+  labels: { name: "labels" },
   noProxy: { name: "no_proxy" },
   org: { name: "org" },
   project: { name: "project" },
@@ -293,6 +296,11 @@ export class Repository extends TerraformResource {
   /** A registry that speaks plain HTTP. */
   get insecureOciForceHttp(): IResolvable {
     return this.getBooleanAttribute("insecure_oci_force_http");
+  }
+
+  /** Labels, by which lists, counts and watches select: `filter=labels.team=shop`. */
+  get labels(): { [key: string]: string } {
+    return Token.asStringMap(this.interpolationForAttribute("labels"));
   }
 
   /** Hosts that need no proxy, with commas between them. */

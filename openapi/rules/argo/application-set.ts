@@ -18,7 +18,6 @@ export function setFaults(spec: Json): Fault[] {
     ...templateFaults(spec.template, "/template", check),
     ...(spec.goTemplate === false ? [] : textFault(spec, "templatePatch", "", goTemplateFault)),
     ...objectsIn(spec, "ignoreApplicationDifferences", "").flatMap(([rule, at]) => ignoreFaults(rule, at)),
-    ...labelFaults(objectIn(spec, "labels"), "/labels"),
   ];
 }
 

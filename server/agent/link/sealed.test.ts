@@ -7,6 +7,8 @@ import { KubeClient } from "../../kube/client.ts";
 import { parseKubeconfig } from "../../kube/config.ts";
 import type { KubeObject } from "../../kube/object.ts";
 import type { WorkerObject } from "../../link/exchange.ts";
+import { clusterWorld } from "../appset/cluster-world.ts";
+import { clusters } from "../appset/generators/clusters.ts";
 import type { AgentContext } from "./context.ts";
 import { putCluster } from "./deliveries/cluster.ts";
 import { putRepository } from "./deliveries/repository.ts";
@@ -107,4 +109,35 @@ test("a cluster's ways to sign in become its config, and what was kept for anoth
   expect(await putCluster(ctx, await object("clusters", "eks", 3, { ...spec, exec }))).toMatchObject({ kind: "done" });
   expect(await config()).toMatchObject({ execProviderConfig: exec });
   expect(JSON.stringify(await config())).not.toMatch(/canary|awsAuth/);
+});
+
+test("a cluster's labels are those that a generator selects by, and one that is taken out is gone", async () => {
+  const secrets = async () => {
+    const listed = await client.json<{ items: KubeObject[] }>("GET", "/api/v1/namespaces/default/secrets");
+    return listed.kind === "done" ? listed.value.items.filter(({ metadata }) => metadata.name.includes("labelled")) : [];
+  };
+  const chosen = async (selector: object) => {
+    const found = await secrets();
+    const world = clusterWorld({
+      home: client,
+      namespace: "default",
+      repo: {} as never,
+      access: () => ({}) as never,
+      clusters: () => found,
+    });
+    const params = await clusters({ selector } as never, { world, how: { goTemplate: true } } as never);
+    return params.kind === "done" ? params.value.map((one) => one.get("name")) : params;
+  };
+  const spec = { server: "https://labelled.example" };
+  const labels = { env: "prod", "argocd.argoproj.io/secret-type": "repository", "outpost.dev/managed": "false" };
+  expect(await putCluster(ctx, await object("clusters", "labelled", 1, { ...spec, labels }))).toMatchObject({ kind: "done" });
+  expect((await secrets())[0]!.metadata.labels).toEqual({
+    env: "prod",
+    "argocd.argoproj.io/secret-type": "cluster",
+    "outpost.dev/managed": "true",
+  });
+  expect(await chosen({ matchLabels: { env: "prod" } })).toEqual(["labelled"]);
+  expect(await chosen({ matchLabels: { env: "test" } })).toEqual([]);
+  expect(await putCluster(ctx, await object("clusters", "labelled", 2, spec))).toMatchObject({ kind: "done" });
+  expect(await chosen({ matchLabels: { env: "prod" } })).toEqual([]);
 });

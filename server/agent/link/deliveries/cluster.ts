@@ -65,7 +65,7 @@ export async function putCluster(ctx: AgentContext, object: WorkerObject): Promi
       clusterResources: spec.namespaces?.length ? String(spec.clusterResources ?? true) : undefined,
     };
     return done({
-      labels: { [SECRET_TYPE]: "cluster" },
+      labels: { ...spec.labels, [SECRET_TYPE]: "cluster" },
       annotations: { ...annotations, [AUDIENCE]: hasCredentials(config) ? canonical(audience) : undefined },
       fields: { type: "Opaque", data: data(fields) },
     });

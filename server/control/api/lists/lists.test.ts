@@ -129,18 +129,18 @@ describe("view=summary", () => {
     const times = { createdAt: expect.any(String), updatedAt: expect.any(String) };
     expect(body.items).toEqual([
       {
-        ...{ id: "found", org: "sum", uid: expect.any(String), version: expect.any(String), ...times },
+        ...{ id: "found", org: "sum", version: expect.any(String), ...times },
         ...{ agent: "a", origin: "generated", owner: "set", labels: { team: "b" } },
       },
       {
-        ...{ id: "web", org: "sum", uid: expect.any(String), version: expect.any(String), ...times },
+        ...{ id: "web", org: "sum", version: expect.any(String), ...times },
         ...{ agent: "account.prod", cluster: "account.eu", namespace: "shop", repository: "code" },
         ...{ sync: "Synced", health: "Healthy", revision: "b".repeat(40), labels: { team: "a" } },
       },
     ]);
     expect(text.length).toBeLessThan(2 * 420);
     const [found] = (await get("/v1/applications?org=sum&filter=id=found")).body.items;
-    expect({ uid: found.uid, version: found.version }).toEqual({ uid: body.items[0].uid, version: body.items[0].version });
+    expect(found.version).toBe(body.items[0].version);
   });
 
   test.each(["organizations", "agents", "webhooks", "pipelines", "clusters"])("is there for %s", async (collection) => {
@@ -200,4 +200,29 @@ describe("counts", () => {
   test.each(["spec.agent", "nothing", "a,b,c,d,e", "labels.", "health,"])("by=%s is refused", async (by) =>
     expect((await get(`/v1/counts/applications?by=${by}`)).body.code).toBe("invalid_request"),
   );
+});
+
+describe("labels", () => {
+  const SPECS: Record<string, object> = {
+    organizations: {},
+    agents: {},
+    delegates: {},
+    webhooks: { provider: "github" },
+    pipelines: { steps: [{ id: "s", task: { kind: "shell.run", params: { script: "true" } } }] },
+    repositories: { agent: "labelled", url: "https://git.example/a.git" },
+    clusters: { agent: "labelled", server: "https://cluster.example" },
+    argoprojectmappings: { agent: "labelled", argoProject: "shop", targetOrg: "o1" },
+  };
+  beforeAll(() => put("/v1/agents/labelled", {}));
+
+  test.each(Object.keys(SPECS))("of %s select them in lists and counts", async (collection) => {
+    const labels = { "shop.example/team": "blue" };
+    expect((await put(`/v1/${collection}/blue`, { ...SPECS[collection], labels })).status).toBe(201);
+    const filter = "filter=labels.shop.example/team=blue";
+    expect((await get(`/v1/${collection}?${filter}`)).body.items).toMatchObject([{ id: "blue", spec: { labels } }]);
+    expect((await get(`/v1/${collection}?${filter}&view=summary`)).body.items).toMatchObject([{ id: "blue", labels }]);
+    expect((await get(`/v1/counts/${collection}?by=labels.shop.example/team&${filter}`)).body.total).toBe(1);
+    for (const wrong of [{ "not a key": "x" }, { team: "not a value!" }, { "outpost.dev/managed": "true" }])
+      expect((await put(`/v1/${collection}/red`, { ...SPECS[collection], labels: wrong })).status).toBe(422);
+  });
 });

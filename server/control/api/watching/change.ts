@@ -6,6 +6,8 @@ import { type Summary, summaryOf } from "../../store/lists/summary.ts";
 
 /** What a watcher wants to hear of. */
 export interface Selection {
+  /** Equal for equal selections. */
+  key: string;
   collections: ReadonlySet<string>;
   id?: string | undefined;
   scope: Scope;
@@ -15,6 +17,7 @@ export interface Selection {
   filter: readonly Term[];
 }
 
+type Kind = "put" | "delete" | undefined;
 export type View = "full" | "summary";
 
 /** An event of the log as its watchers share it: facets are read and texts are made once, when the first of them asks. */
@@ -22,6 +25,7 @@ export class Change {
   readonly event: Event;
   #facets: Facets | undefined;
   readonly #texts = new Map<string, string>();
+  readonly #kinds = new Map<string, Kind>();
 
   constructor(event: Event) {
     this.event = event;
@@ -31,8 +35,13 @@ export class Change {
     return this.event.version;
   }
 
-  /** What a watcher is told: that the object is as it is now, that it is gone or does not fit any more, or nothing. */
-  kindFor(selection: Selection): "put" | "delete" | undefined {
+  /** What a watcher is told: that the object is as it is now, that it is gone or does not fit any more, or nothing. Many ask the same. */
+  kindFor(selection: Selection): Kind {
+    if (!this.#kinds.has(selection.key)) this.#kinds.set(selection.key, this.#decide(selection));
+    return this.#kinds.get(selection.key);
+  }
+
+  #decide(selection: Selection): Kind {
     const { collection, id, org, project, object, was } = this.event;
     if (!selection.collections.has(collection) || (selection.id !== undefined && selection.id !== id)) return undefined;
     const { scope, inherited, filter } = selection;

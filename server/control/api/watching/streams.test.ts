@@ -168,7 +168,7 @@ test("many watchers cost the store one read a write, and a tail ends with its la
   await Promise.all(watchers.map((w) => w.cut()));
   await eventually("another tail", async () => {
     const now = tailOf(s.db, "default");
-    now.subscribe({ collections: new Set(), scope: scope("w4"), inherited: false, filter: [] }).close();
+    now.subscribe({ key: "none", collections: new Set(), scope: scope("w4"), inherited: false, filter: [] }).close();
     return now !== tail;
   });
   s.db.query = query;

@@ -40,7 +40,8 @@ async function open(s: Services, call: WatchCall, collections: Collection[], nam
   const { id, inherited = false, view = "full", timeoutSeconds = 600 } = call.query;
   await checkScopeExists(s.db, call.scope);
   const filter = readFilter(call.query.filter);
-  const selection = { collections: new Set(collections), id, scope: call.scope, inherited, filter };
+  const key = JSON.stringify([collections, id, call.scope, inherited, filter]);
+  const selection = { key, collections: new Set(collections), id, scope: call.scope, inherited, filter };
   const from = await readPosition(s, call);
   const { caller, origin, signal } = call;
   const watching = {

@@ -1,3 +1,4 @@
+import { ownLabelsFaults } from "../../../../openapi/rules/forms.ts";
 import { pipelineFaults } from "../../../../openapi/rules/pipelines/check.ts";
 import type { PipelineSpec } from "../../../../openapi/rules/pipelines/graph.ts";
 import { paramFaults } from "./params.ts";
@@ -10,7 +11,7 @@ export interface PipelineFault {
 
 /** Everything that is wrong with a pipeline and can be known before it runs. Terraform's provider checks all but references to secrets too. */
 export function checkPipeline(spec: PipelineSpec): PipelineFault[] {
-  const shared = pipelineFaults(spec).map(({ pointer, detail }) => ({ pointer: `/spec${pointer}`, detail }));
+  const shared = [...ownLabelsFaults(spec), ...pipelineFaults(spec)].map(({ pointer, detail }) => ({ pointer: `/spec${pointer}`, detail }));
   const params = spec.steps.flatMap(({ task, approval }, i) =>
     task && !approval ? paramFaults(task.kind, task.params, `/spec/steps/${i}/task/params`) : [],
   );

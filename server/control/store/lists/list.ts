@@ -4,7 +4,7 @@ import type { Scope } from "../../domain/scope.ts";
 import { COLUMNS, type Stored, scopeTerms, toStored } from "../objects.ts";
 import type { Row, Sql } from "../sql.ts";
 import { printTerm } from "./filter.ts";
-import { keyOf, type Order } from "./order.ts";
+import { boundOf, keyOf, type Order, valueFor } from "./order.ts";
 
 export interface ListOptions {
   /** Also the scopes below. */
@@ -37,10 +37,13 @@ export async function listRows(sql: Sql, { collection, scope, columns }: Reading
   const { bind, where, params } = conditions(collection, scope, options);
   const { order, after } = options;
   const key = [...(order ? [keyOf(order)] : []), "org", "project", "id"];
-  if (after) where.push(`(${key.join(", ")}) ${order?.descending ? "<" : ">"} (${after.map(bind).join(", ")})`);
+  if (after) {
+    const bounds = after.map((value, n) => (order && n === 0 ? boundOf(order, bind(value)) : bind(value)));
+    where.push(`(${key.join(", ")}) ${order?.descending ? "<" : ">"} (${bounds.join(", ")})`);
+  }
   const by = key.map((one) => `${one}${order?.descending ? " desc" : ""}`).join(", ");
   return sql.query(
-    `select ${columns}${order ? `, ${keyOf(order)} as sort_key` : ""} from objects where ${where.join(" and ")} order by ${by} limit ${bind(options.limit)}`,
+    `select ${columns}${order ? `, ${valueFor(order)} as sort_key` : ""} from objects where ${where.join(" and ")} order by ${by} limit ${bind(options.limit)}`,
     params,
   );
 }

@@ -16,13 +16,21 @@ const TIMES: Readonly<Record<string, string>> = { createdAt: "created_at", updat
 export const readOrder = (sort: string | undefined): Order | undefined =>
   sort === undefined ? undefined : { field: sort.replace(/^-/, ""), descending: sort.startsWith("-") };
 
-/** What an order compares: never null, and the same in every database and time zone. */
+/** What an order compares: never null, and the same in every database. */
 export function keyOf({ field }: Order): string {
   const time = TIMES[field];
-  if (time) return `(extract(epoch from ${time}) * 1000000)::bigint`;
+  if (time) return time;
   if (!isFacet(field)) throw new Error(`there is no order by ${field}`);
   return `left(coalesce(${COLUMN_OF[field]}, ''), ${SORTED}) collate "C"`;
 }
+
+/** The value of an order as it stands in a cursor: a time as microseconds, which no time zone changes. */
+export const valueFor = (order: Order): string =>
+  TIMES[order.field] ? `(extract(epoch from ${keyOf(order)}) * 1000000)::bigint` : keyOf(order);
+
+/** A cursor's value as what is compared with the key. */
+export const boundOf = ({ field }: Order, bound: string): string =>
+  TIMES[field] ? `timestamptz 'epoch' + ${bound}::float8 * interval '1 microsecond'` : bound;
 
 /** The kind of value that an order has in a cursor. */
 export const cursorTypeOf = ({ field }: Order): "string" | "number" => (TIMES[field] ? "number" : "string");

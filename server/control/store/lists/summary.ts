@@ -6,7 +6,7 @@ export type Summary = Schemas["Summary"];
 
 /** What a summary reads of an object: nothing of spec and status themselves. */
 export const SUMMARY_COLUMNS =
-  "org, project, id, uid, version, origin, f_owner, f_agent, f_cluster, f_namespace, f_repository, f_sync, f_health, f_revision, f_labels, created_at, updated_at, deletion_requested_at";
+  "org, project, id, version, origin, f_owner, f_agent, f_cluster, f_namespace, f_repository, f_sync, f_health, f_revision, f_labels, created_at, updated_at, deletion_requested_at";
 
 /** A row as a Summary. */
 export const toSummary = (row: Row): Summary =>
@@ -14,7 +14,6 @@ export const toSummary = (row: Row): Summary =>
     id: row.id,
     org: row.org,
     project: row.project,
-    uid: row.uid,
     version: String(row.version),
     origin: row.origin,
     owner: row.f_owner,
@@ -33,10 +32,10 @@ export const toSummary = (row: Row): Summary =>
 
 /** An object of an event, and what filters see of it, as a Summary. */
 export function summaryOf(object: Record<string, any>, facets: Facets): Summary {
-  const { uid, version, spec, status, createdAt, updatedAt, deletionRequestedAt } = object;
+  const { version, spec, status, createdAt, updatedAt, deletionRequestedAt } = object;
   const destination = spec.destination as { namespace?: string } | undefined;
   const sync = status.sync as { revision?: string } | undefined;
-  const texts = { uid, version, namespace: destination?.namespace, revision: sync?.revision, createdAt, updatedAt, deletionRequestedAt };
+  const texts = { version, namespace: destination?.namespace, revision: sync?.revision, createdAt, updatedAt, deletionRequestedAt };
   return summary({ ...facets, ...texts });
 }
 
