@@ -130,7 +130,6 @@ const CROWDED: Record<string, number> = {
   "server/control/domain": 22,
   "server/control/store": 28,
   "server/control/tasks": 22,
-  "server/link": 24,
 };
 const ENOUGH = 15;
 

@@ -5,7 +5,7 @@ import { type Logger, pino } from "pino";
 import packageJson from "../../package.json" with { type: "json" };
 import { plainHttpWarning } from "../base/cloud/plain-http.ts";
 import { type Probes, startProbes } from "../base/process/probes.ts";
-import { FileIdentity } from "../link/identity-file.ts";
+import { FileIdentity } from "../link/identity/identity-file.ts";
 import { type Link, startLink } from "../link/link.ts";
 import type { Open } from "../link/session.ts";
 import { readConfig } from "./config/file.ts";

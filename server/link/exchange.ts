@@ -2,11 +2,11 @@ import type { Schemas } from "../../openapi/client.ts";
 import { type Validate, validateWorkerObject, validateWorkerTask } from "../../openapi/contract/validators.js";
 import { done, type Failure, type Outcome } from "../base/outcome.ts";
 import { pause } from "../base/process/pause.ts";
+import { openSigned, UNSIGNED } from "./identity/verify.ts";
 import type { Log } from "./log.ts";
 import type { Report, Reports } from "./reports.ts";
-import { Backoff } from "./retry.ts";
 import type { Open, Session } from "./session.ts";
-import { openSigned, UNSIGNED } from "./verify.ts";
+import { Backoff } from "./transport/retry.ts";
 
 export type WorkerObject = Schemas["WorkerObject"];
 export type WorkerTask = Schemas["WorkerTask"];

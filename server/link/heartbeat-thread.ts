@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type Beat, runHeartbeat } from "./heartbeat.ts";
 import type { Lease } from "./leases.ts";
-import { Transport } from "./transport.ts";
+import { Transport } from "./transport/transport.ts";
 
 /** What the main thread says. */
 export type ToThread = { beat: Beat } | { leases: Lease[] } | { stop: true };

@@ -1,8 +1,8 @@
 import type { Schemas } from "../../openapi/client.ts";
 import { pause } from "../base/process/pause.ts";
 import type { Lease } from "./leases.ts";
-import { Backoff } from "./retry.ts";
-import type { Transport } from "./transport.ts";
+import { Backoff } from "./transport/retry.ts";
+import type { Transport } from "./transport/transport.ts";
 
 /** What a beat needs of the session; copied into the heartbeat's thread. */
 export interface Beat {

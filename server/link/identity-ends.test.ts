@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { within } from "../../test/within.ts";
-import { MemoryIdentity } from "./identity.ts";
+import { MemoryIdentity } from "./identity/identity.ts";
 import { Leases } from "./leases.ts";
 import { type Link, startLink } from "./link.ts";
 import { SILENT } from "./log.ts";

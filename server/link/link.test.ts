@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { within } from "../../test/within.ts";
 import type { WorkerObject, WorkerTask } from "./exchange.ts";
-import { MemoryIdentity } from "./identity.ts";
+import { MemoryIdentity } from "./identity/identity.ts";
 import { Leases } from "./leases.ts";
 import { type Link, type LinkOptions, startLink } from "./link.ts";
 import { SILENT } from "./log.ts";

@@ -3,13 +3,13 @@ import { fingerprintOf } from "../../openapi/known-agents.ts";
 import { runExchange, type Source, type Worker } from "./exchange.ts";
 import { runHeartbeat } from "./heartbeat.ts";
 import { startHeartbeatThread } from "./heartbeat-host.ts";
-import type { IdentityStore } from "./identity.ts";
+import type { IdentityStore } from "./identity/identity.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { Log } from "./log.ts";
 import { Reports } from "./reports.ts";
 import { type Facts, type Open, Session } from "./session.ts";
 import { networkEnv, tokenOf } from "./settings.ts";
-import { Transport } from "./transport.ts";
+import { Transport } from "./transport/transport.ts";
 
 export interface LinkOptions {
   endpoint: string;

@@ -2,8 +2,8 @@ import type { Schemas } from "../../openapi/client.ts";
 import type { Outcome } from "../base/outcome.ts";
 import { pause } from "../base/process/pause.ts";
 import type { Lease } from "./leases.ts";
-import { Backoff } from "./retry.ts";
 import type { Session } from "./session.ts";
+import { Backoff } from "./transport/retry.ts";
 
 export type TaskResult = Omit<Schemas["TaskResult"], "fence">;
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeServerCertificate } from "../../test/servers/tls.ts";
-import { Transport } from "./transport.ts";
+import { Transport } from "./transport/transport.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "rotate-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

@@ -2,10 +2,10 @@ import type { Schemas } from "../../openapi/client.ts";
 import { canonical } from "../base/json/canonical.ts";
 import { again, done, later, type Outcome } from "../base/outcome.ts";
 import { pause } from "../base/process/pause.ts";
-import { type Ended, type Enrolled, type EnrolOptions, enrol } from "./enrol.ts";
-import { hello } from "./hello.ts";
-import { sign } from "./keys.ts";
-import type { Ask, Transport } from "./transport.ts";
+import { type Ended, type Enrolled, type EnrolOptions, enrol } from "./identity/enrol.ts";
+import { hello } from "./identity/hello.ts";
+import { sign } from "./identity/keys.ts";
+import type { Ask, Transport } from "./transport/transport.ts";
 
 /** An open session; a new object each time, so that holders notice a change by identity. */
 export interface Open {

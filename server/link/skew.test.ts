@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { WorkerTask } from "./exchange.ts";
-import { MemoryIdentity } from "./identity.ts";
+import { MemoryIdentity } from "./identity/identity.ts";
 import { Leases } from "./leases.ts";
 import { startLink } from "./link.ts";
 import { SILENT } from "./log.ts";

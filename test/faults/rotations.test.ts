@@ -6,9 +6,9 @@ import { jest } from "@jest/globals";
 import { startService, type TestService } from "../../server/control/testing/service.ts";
 import { createTask, getTask, makeDelegate, startDelegate, waitTask } from "../../server/delegate/testing/delegate.ts";
 import { temporaryFolder, until } from "../../server/delegate/testing/temporary.ts";
-import { enrol } from "../../server/link/enrol.ts";
-import { MemoryIdentity } from "../../server/link/identity.ts";
-import { Transport } from "../../server/link/transport.ts";
+import { enrol } from "../../server/link/identity/enrol.ts";
+import { MemoryIdentity } from "../../server/link/identity/identity.ts";
+import { Transport } from "../../server/link/transport/transport.ts";
 import { makeServerCertificate } from "../servers/tls.ts";
 import { within } from "../within.ts";
 

@@ -2,7 +2,7 @@ import { again, done, type Outcome } from "../../base/outcome.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KUBE } from "../../kube/errors.ts";
 import { RESOURCES } from "../../kube/path.ts";
-import { type Identity, type IdentityStore, readIdentity, writeIdentity } from "../../link/identity.ts";
+import { type Identity, type IdentityStore, readIdentity, writeIdentity } from "../../link/identity/identity.ts";
 
 export const IDENTITY_SECRET = "outpost-agent-identity";
 const FIELD = "identity";

@@ -9,7 +9,7 @@ import { Leases } from "../../link/leases.ts";
 import { type Link, startLink } from "../../link/link.ts";
 import type { Log } from "../../link/log.ts";
 import { sendResult } from "../../link/result.ts";
-import { Backoff } from "../../link/retry.ts";
+import { Backoff } from "../../link/transport/retry.ts";
 import { heldMessage, usualArgoControllerIn } from "../controller/argo-cd.ts";
 import type { ChartLookup } from "../controller/deps.ts";
 import { heldReason } from "../controller/held.ts";

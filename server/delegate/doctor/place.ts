@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { FileIdentity } from "../../link/identity-file.ts";
+import { FileIdentity } from "../../link/identity/identity-file.ts";
 import { SILENT } from "../../link/log.ts";
 import { isLocked } from "../config/lock.ts";
 import type { Settings } from "../config/settings.ts";

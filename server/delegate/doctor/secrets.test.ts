@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { FileIdentity } from "../../link/identity-file.ts";
-import { makeKeys } from "../../link/keys.ts";
+import { FileIdentity } from "../../link/identity/identity-file.ts";
+import { makeKeys } from "../../link/identity/keys.ts";
 import { temporaryFolder } from "../testing/temporary.ts";
 import { checkSecrets } from "./place.ts";
 

@@ -1,11 +1,11 @@
 import { canonical } from "../../base/json/canonical.ts";
-import type { Enrolled } from "../../link/enrol.ts";
-import { type Hello, hello } from "../../link/hello.ts";
-import { FileIdentity } from "../../link/identity-file.ts";
-import { makeKeys, sign } from "../../link/keys.ts";
+import type { Enrolled } from "../../link/identity/enrol.ts";
+import { type Hello, hello } from "../../link/identity/hello.ts";
+import { FileIdentity } from "../../link/identity/identity-file.ts";
+import { makeKeys, sign } from "../../link/identity/keys.ts";
+import { type EnrolmentToken, parseToken } from "../../link/identity/token.ts";
 import { tokenOf } from "../../link/settings.ts";
-import { type EnrolmentToken, parseToken } from "../../link/token.ts";
-import { Transport } from "../../link/transport.ts";
+import { Transport } from "../../link/transport/transport.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 
 export interface ServiceOptions {

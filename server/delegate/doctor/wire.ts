@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { request as requestTls } from "node:https";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, type PeerCertificate, rootCertificates, type TLSSocket } from "node:tls";
-import { proxyFor } from "../../link/proxy.ts";
+import { proxyFor } from "../../link/transport/proxy.ts";
 import { type Check, fail, ok, skipped } from "./check.ts";
 
 const DEADLINE_MS = 10_000;

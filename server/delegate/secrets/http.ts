@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
 import { type Dispatcher, EnvHttpProxyAgent, request } from "undici";
 import { done, type Outcome } from "../../base/outcome.ts";
-import { faultOf } from "../../link/fault.ts";
-import { proxyOf, proxySettings } from "../../link/proxy.ts";
+import { faultOf } from "../../link/transport/fault.ts";
+import { proxyOf, proxySettings } from "../../link/transport/proxy.ts";
 import { unavailable } from "./source.ts";
 
 const DEADLINE_MS = 10_000;

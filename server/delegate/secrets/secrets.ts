@@ -3,7 +3,7 @@ import { REDACT_LIMITS, type Redactor } from "../../base/crypto/redact.ts";
 import { done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
 import { pause } from "../../base/process/pause.ts";
 import { findReferences, parseReferences, replaceReferences, type SecretReference } from "../../base/reference.ts";
-import { Backoff } from "../../link/retry.ts";
+import { Backoff } from "../../link/transport/retry.ts";
 import { refused, SECRET, type SecretSource } from "./source.ts";
 
 /** Sources that do not answer are asked again for so long. */

@@ -5,8 +5,8 @@ import { rootCertificates } from "node:tls";
 import { EnvHttpProxyAgent, request } from "undici";
 import { ADDRESS_REFUSED, guardedLookup, isMetadata } from "../../base/cloud/address.ts";
 import { again, done, type Failure, type Outcome, stop } from "../../base/outcome.ts";
-import { faultOf, LAYER } from "../../link/fault.ts";
-import { proxyOf, proxySettings } from "../../link/proxy.ts";
+import { faultOf, LAYER } from "../../link/transport/fault.ts";
+import { proxyOf, proxySettings } from "../../link/transport/proxy.ts";
 
 export interface FetchAsk {
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";

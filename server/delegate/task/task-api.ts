@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type OperationRow, operations } from "../../../openapi/contract/operations.ts";
 import { type Outcome, stop } from "../../base/outcome.ts";
 import type { WorkerTask } from "../../link/exchange.ts";
-import type { Transport } from "../../link/transport.ts";
+import type { Transport } from "../../link/transport/transport.ts";
 import { patiently } from "../config/retry.ts";
 
 export type OperationId = keyof typeof operations;

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Schemas } from "../../../openapi/client.ts";
 import { canonical } from "../../base/json/canonical.ts";
-import { makeKeys, sign, verify } from "../keys.ts";
-import { pinOf } from "../token.ts";
+import { makeKeys, sign, verify } from "../identity/keys.ts";
+import { pinOf } from "../identity/token.ts";
 
 type Reply = { status: number; body?: unknown; headers?: Record<string, string>; raw?: string };
 

@@ -2,7 +2,7 @@ import type { Failure, Outcome } from "../../../base/outcome.ts";
 import type { WorkerObject } from "../../../link/exchange.ts";
 import type { Log } from "../../../link/log.ts";
 import type { Report } from "../../../link/reports.ts";
-import { Backoff } from "../../../link/retry.ts";
+import { Backoff } from "../../../link/transport/retry.ts";
 
 export type Handle = (object: WorkerObject) => Promise<Outcome<undefined>>;
 export interface InboxOptions {

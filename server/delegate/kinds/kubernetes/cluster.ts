@@ -6,7 +6,7 @@ import { done, type Outcome, stop } from "../../../base/outcome.ts";
 import type { Secret } from "../../../base/secret.ts";
 import { KubeClient } from "../../../kube/client.ts";
 import { type KubeConfig, loadConfig, parseKubeconfig, type RunPlugin } from "../../../kube/config.ts";
-import { proxyOf, proxySettings } from "../../../link/proxy.ts";
+import { proxyOf, proxySettings } from "../../../link/transport/proxy.ts";
 import type { TaskContext } from "../../kind.ts";
 import { putTaskFile } from "../../task/task-files.ts";
 

@@ -1,4 +1,4 @@
-import { again, type Failure } from "../base/outcome.ts";
+import { again, type Failure } from "../../base/outcome.ts";
 
 /** Which layer failed; constants for machines, they never change. Codes of problems (`token_invalid`, …) stand beside them. */
 export const LAYER = {

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { Schemas } from "../../openapi/client.ts";
-import { done, type Outcome, stop } from "../base/outcome.ts";
+import type { Schemas } from "../../../openapi/client.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import type { Transport } from "../transport/transport.ts";
 import { verify } from "./keys.ts";
 import { follow } from "./successors.ts";
 import { pinOf } from "./token.ts";
-import type { Transport } from "./transport.ts";
 
 export interface Hello {
   nonce: string;

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign as signWith, verify as verifyWith } from "node:crypto";
-import { generateSealKeys } from "../../openapi/seal.ts";
-import { Secret } from "../base/secret.ts";
+import { generateSealKeys } from "../../../openapi/seal.ts";
+import { Secret } from "../../base/secret.ts";
 
 /** A worker's own keys, made where it runs: Ed25519 to prove who it is, X25519 for credentials sealed to it. Raw, base64url. */
 export interface Keys {

@@ -1,11 +1,11 @@
-import type { Schemas } from "../../openapi/client.ts";
-import { canonical } from "../base/json/canonical.ts";
-import { again, done, type Outcome, stop } from "../base/outcome.ts";
+import type { Schemas } from "../../../openapi/client.ts";
+import { canonical } from "../../base/json/canonical.ts";
+import { again, done, type Outcome, stop } from "../../base/outcome.ts";
+import type { Transport } from "../transport/transport.ts";
 import { hello } from "./hello.ts";
 import type { Enrolment, Identity, IdentityStore } from "./identity.ts";
 import { makeKeys, sign } from "./keys.ts";
 import { parseToken } from "./token.ts";
-import type { Transport } from "./transport.ts";
 
 export interface EnrolOptions {
   transport: Transport;

@@ -1,7 +1,7 @@
-import type { Schemas } from "../../openapi/client.ts";
-import type { Validate } from "../../openapi/contract/validators.js";
-import { canonical } from "../base/json/canonical.ts";
-import { done, type Outcome, stop } from "../base/outcome.ts";
+import type { Schemas } from "../../../openapi/client.ts";
+import type { Validate } from "../../../openapi/contract/validators.js";
+import { canonical } from "../../base/json/canonical.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { verify } from "./keys.ts";
 
 /** Why something that came as signed work was not taken. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { done, type Outcome, stop } from "../base/outcome.ts";
-import { Secret } from "../base/secret.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
+import { Secret } from "../../base/secret.ts";
 
 /** An enrolment token: the private half of a key that the service knows the public half of, and a pin of the service's own key. */
 export interface EnrolmentToken {

@@ -1,5 +1,5 @@
-import type { Outcome } from "../base/outcome.ts";
-import { Secret } from "../base/secret.ts";
+import type { Outcome } from "../../base/outcome.ts";
+import { Secret } from "../../base/secret.ts";
 import type { Keys } from "./keys.ts";
 
 /** What the service said at enrolment; with the keys, all that a worker needs to come back. */

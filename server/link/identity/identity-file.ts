@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { done, type Outcome, stop } from "../base/outcome.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { type Identity, type IdentityStore, readIdentity, writeIdentity } from "./identity.ts";
 
 /** An identity in a file that only its owner can read; replaced in one step, so that it is never half written. */

@@ -1,4 +1,4 @@
-import { done, type Outcome, stop } from "../base/outcome.ts";
+import { done, type Outcome, stop } from "../../base/outcome.ts";
 import { verify } from "./keys.ts";
 
 /** Why a chain of successors does not lead to the key that greets. */

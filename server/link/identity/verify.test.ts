@@ -1,5 +1,5 @@
-import { validateWorkerTask } from "../../openapi/contract/validators.js";
-import { canonical } from "../base/json/canonical.ts";
+import { validateWorkerTask } from "../../../openapi/contract/validators.js";
+import { canonical } from "../../base/json/canonical.ts";
 import { type Keys, makeKeys, sign } from "./keys.ts";
 import { openSigned, type Trust, UNSIGNED } from "./verify.ts";
 

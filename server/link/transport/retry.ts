@@ -1,4 +1,4 @@
-import type { Failure } from "../base/outcome.ts";
+import type { Failure } from "../../base/outcome.ts";
 
 /**
  * The one place that decides when a request to the service is sent again.
