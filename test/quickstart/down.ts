@@ -84,7 +84,9 @@ async function removeAdded(root: string, dir: string): Promise<void> {
 
 /** What keeps Terraform from removing all of it, in words: applications that a person added use what it made. */
 export function whyLeft(output: string, isOwnCluster: boolean): string {
-  const users = [...new Set(output.match(/\b(applications|applicationsets|appprojects|repositories|clusters)\/[a-z0-9.-]+/g) ?? [])].sort();
+  const users = [
+    ...new Set(output.match(/\b(applications|applicationsets|appprojects|repositories|clusters)\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/g) ?? []),
+  ].sort();
   if (users.length === 0) return terraformErrors(output);
   const what = `What you added uses it: ${users.join(", ")}.`;
   return isOwnCluster
