@@ -314,7 +314,7 @@ test.each<[string, string, string, string]>([
     'no meaning with `type = "helm"`',
     "enable_lfs",
   ],
-  ["a certificate that is none", certificate("https", SSH), "A certificate is wanted", "data"],
+  ["a certificate that is none", certificate("https", SSH), "A certificate is required", "data"],
   ["a line of known_hosts", certificate("ssh", `git.example.com ${SSH}`), "Line 1 is not a key", "data"],
   ["a port for HTTPS", certificate("https", PEM, "[git.example.com]:8443"), "For `https` give the host's name alone", "host"],
   [
