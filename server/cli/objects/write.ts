@@ -119,7 +119,7 @@ async function put(s: Session, one: Sent, headers: Record<string, string>, allow
     ...allowing(noun, allowed),
   });
   if (noun.collection === "agents" && headers["if-none-match"]) forgetKey(s.io, api, one);
-  if (noun.word === "repo") await warnOfTwins(s, one);
+  if (noun.word === "repo" && spec.agent && spec.url) await warnOfTwins(s, one);
   return stored;
 }
 
