@@ -48,8 +48,8 @@ test("a login is for its own host only", async () => {
 });
 
 test.each<[string, object, RegExp]>([
-  ["a wrong password", { username: "robot", password: "wrong password" }, /Authentication failed.*does not take this login/],
-  ["no login", {}, /does not take this login/],
+  ["a wrong password", { username: "robot", password: "wrong password" }, /Authentication failed.*rejects this login/],
+  ["no login", {}, /rejects this login/],
 ])("%s is told as such", async (_name, login, want) => {
   const result = await bench.run(gitClone, { url: git.cloneUrl("closed"), ...login });
   expect(result).toMatchObject({ outcome: "failed", reason: "FetchFailed", message: expect.stringMatching(want) });
