@@ -3,11 +3,15 @@
  * flood, slices without it, with it sent to a process that only reads, and with it alternate, so that other work on the machine meets all
  * three. The second is the floor: what the flood takes of the machine by itself. The rest is what the service lets through.
  *
+ * The service's processor time for one hostile call, beside what it takes by itself, does not depend on what else the machine does.
+ *
  *   npm run build && node --import tsx test/scale/strangers.ts [rounds, 5] [sorts that contain this text]
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { loadavg } from "node:os";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { SORTS } from "../../server/control/testing/floods.ts";
 import { ok, type Service, startService } from "../faults/link-world.ts";
@@ -55,6 +59,26 @@ try {
   await service.stop();
 }
 
+/** Processor time of all threads of the service, in milliseconds. */
+function cpuOf({ process: { child } }: Service): number {
+  const threads = `/proc/${child.pid}/task`;
+  const nanoseconds = readdirSync(threads).map((one) => Number(readFileSync(`${threads}/${one}/schedstat`, "utf8").split(" ")[0]));
+  return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e6;
+}
+
+/** What one hostile call costs the service when nobody else calls: the processor time of a slice, less that of a slice without a flood. */
+async function costOf(sort: string, value: string): Promise<number> {
+  const idle = cpuOf(service);
+  await setTimeout(SLICE_MS);
+  const before = cpuOf(service);
+  const flood = await startFlood(service.url, sort, value);
+  await setTimeout(SLICE_MS);
+  flood.stdin!.end();
+  const [said] = (await once(flood.stdout!, "data")) as [Buffer];
+  if (flood.exitCode === null) await once(flood, "exit");
+  return Math.max(cpuOf(service) - before - (before - idle), 0) / Number(said.toString().trim());
+}
+
 /** Prints the three p99 of one sort and returns their ratios. */
 async function measure(sort: string, value: string, elsewhere: string): Promise<Ratios> {
   const calm: Slice[] = [];
@@ -68,11 +92,13 @@ async function measure(sort: string, value: string, elsewhere: string): Promise<
   const ratios = { calm: percentile(flooded) / percentile(calm), floor: percentile(flooded) / percentile(away) };
   const refused = flooded.reduce((sum, slice) => sum + slice.refused, 0);
   const requests = flooded.reduce((sum, slice) => sum + slice.times.length, 0);
+  const cost = await costOf(sort, value);
   const row = (share: number) => [calm, away, flooded].map((slices) => percentile(slices, share).toFixed(2)).join(" | ");
   const otherwise = ratios.floor <= AIM ? "floor  " : "MISSED ";
   console.log(
     `${ratios.calm <= AIM ? "reached" : otherwise} | ${sort} | ${ratios.calm.toFixed(2)} × of calm, ` +
-      `${ratios.floor.toFixed(2)} × of the floor | p99 calm, floor, flooded ${row(0.99)} ms, p50 ${row(0.5)} ms | ${refused} of ${requests} refused`,
+      `${ratios.floor.toFixed(2)} × of the floor | p99 calm, floor, flooded ${row(0.99)} ms, p50 ${row(0.5)} ms | ` +
+      `${cost.toFixed(2)} ms of processor time a call | ${refused} of ${requests} refused`,
   );
   return ratios;
 }
