@@ -66,8 +66,8 @@ export const RBAC: Record<"link" | "controller" | "reader" | "repo-server", Righ
       { apiGroups: ["argoproj.io"], resources: ["appprojects"], verbs: ["list", "watch"] },
       // Repositories, credentials and clusters; known hosts and certificates.
       { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["list", "watch"] },
-      // What Kubernetes says of an Application, for `app events`.
-      { apiGroups: [""], resources: ["events"], verbs: ["list"] },
+      // What Kubernetes says of an Application, for `app events`, and what the controller adds to it.
+      { apiGroups: [""], resources: ["events"], verbs: ["list", "create"] },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
       ANY_ARGO_CD,
     ],
